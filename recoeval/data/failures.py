@@ -1,0 +1,89 @@
+"""What polars says when it cannot read something, put into our words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import polars as pl
+
+from recoeval.errors import DataError, Problem
+
+__all__ = ["reading"]
+
+# Not the errors that a mistake in our own code makes, such as ColumnNotFoundError.
+UNREADABLE: Final = (
+    pl.exceptions.ComputeError,
+    pl.exceptions.InvalidOperationError,
+    pl.exceptions.NoDataError,
+    pl.exceptions.SchemaError,
+    pl.exceptions.ShapeError,
+    pl.exceptions.PanicException,
+    OSError,
+)
+_CONVERSION: Final = re.compile(
+    r"conversion from `[^`]*` to `([^`]*)` failed in column '(.*?)' "
+    r"for (\d+) out of \d+ values: \[(.*?)\]",
+    re.DOTALL,
+)
+_LOCAL_TIME: Final = re.compile(
+    r"datetime '([^']*)' is (ambiguous|non-existent) in time zone '([^']*)'"
+)
+_KINDS: Final = {"i64": "an integer", "f64": "a number", "datetime": "an ISO 8601 time"}
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Returns a context in which unreadable data raise a `DataError`.
+
+    Args:
+        what: what is being read, as the user knows it: "interactions", "lists[als]".
+
+    Raises:
+        DataError: a file ends too early or has another format, a value cannot be read as
+            its column's type. Errors of the program itself (a column that the code asked
+            for in vain) pass through.
+
+    Example:
+        >>> with reading("log"):
+        ...     pl.DataFrame({"n": ["x"]}).select(pl.col("n").cast(pl.Int64))
+        Traceback (most recent call last):
+        recoeval.errors.DataError: log.n: at least 1 value is not an integer: "x"
+    """
+    try:
+        yield
+    except UNREADABLE as error:
+        raise DataError(_explain(str(error), what)) from error
+
+
+def unreadable(file: str, kind: str, error: BaseException, path: str) -> DataError:
+    """Returns the error of a file that is not what its ending says."""
+    return DataError(Problem(f"{file} is not a readable {kind} file: {gist(str(error))}", path))
+
+
+def listed(columns: Iterable[str], limit: int = 30) -> str:
+    """Returns column names as a list in an error, cut after 30."""
+    names = list(columns)
+    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
+
+
+def gist(text: str) -> str:
+    """Returns the message of a polars error before its hints, on one line."""
+    return " ".join(text.split("\n\n", maxsplit=1)[0].split())
+
+
+def _explain(text: str, what: str) -> Problem:
+    """Returns the problem that a message of polars means."""
+    if found := _CONVERSION.search(text):
+        kind = next((word for key, word in _KINDS.items() if found[1].startswith(key)), found[1])
+        count = "1 value is" if found[3] == "1" else f"{found[3]} values are"
+        return Problem(f"at least {count} not {kind}: {found[4]}", f"{what}.{found[2]}")
+    if found := _LOCAL_TIME.search(text):
+        return Problem(
+            f"the local time {found[1]} is {found[2]} in {found[3]} (the clock changes); "
+            "write the times with an offset, or as UTC or epoch",
+            what,
+        )
+    return Problem(f"cannot be read: {gist(text)}", what)

@@ -1,0 +1,327 @@
+"""Frames and files that are evaluated as they are: lists, truth, train pairs, users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import polars as pl
+
+from recoeval.columns import (
+    GAIN,
+    GENERATOR,
+    ITEM_ID,
+    QUERY_ID,
+    TRAIN_INTERACTIONS,
+    TRAIN_ROWS,
+    USER_ID,
+)
+from recoeval.data.formats import open_table
+from recoeval.data.frames import normalise_ids, to_frame
+from recoeval.data.lists import ListFacts, check_lists, deliver, is_trec_run, read_lists
+from recoeval.data.queries import queries_of_rows
+from recoeval.data.trec import scan_qrels, sniff
+from recoeval.errors import DataError, Problem, some
+
+__all__ = [
+    "AskedTruth",
+    "History",
+    "Lists",
+    "check_ids",
+    "count_lists",
+    "read_recs",
+    "read_train",
+    "read_truth",
+    "read_users",
+    "require_overlap",
+    "unlike_types",
+]
+
+DEFAULT_GENERATOR = "recs"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTruth:
+    """A truth as it was given.
+
+    Args:
+        pairs: query_id, item_id, gain; distinct, the largest gain of a pair.
+        queries: query_id, user_id.
+        counts: rows read, repeated pairs, grades that are not relevant.
+    """
+
+    pairs: pl.DataFrame
+    queries: pl.DataFrame
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is known of the past; all None without train data.
+
+    Args:
+        pairs: user_id, item_id; distinct.
+        activity: user_id, train_interactions, train_rows.
+    """
+
+    pairs: pl.LazyFrame | None = None
+    activity: pl.LazyFrame | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Delivered lists of one or several generators.
+
+    Args:
+        by_generator: query_id, item_id, rank 1..n, score of each generator.
+        facts: what was found when each generator's lists were checked.
+    """
+
+    by_generator: Mapping[str, pl.LazyFrame]
+    facts: Mapping[str, ListFacts]
+
+
+def read_truth(truth: object) -> AskedTruth:
+    """Returns the relevant pairs of a frame, a file, or TREC qrels.
+
+    Raises:
+        DataError: missing columns, null ids, gains that are null, infinite or not positive
+            (grades <= 0 of qrels are not relevant, and counted), or no rows.
+    """
+    counts: dict[str, int] = {}
+    rows = _qrels(truth)
+    graded = rows is not None
+    rows = _with_ids(truth if rows is None else rows, "truth")
+    names = rows.collect_schema().names()
+    gain = pl.col(GAIN).cast(pl.Float64) if GAIN in names else pl.lit(1.0)
+    keys = [name for name in (QUERY_ID, USER_ID) if name in names]
+    frame = rows.select(*keys, ITEM_ID, gain.alias(GAIN)).collect(engine="streaming")
+    counts["truth_rows"] = frame.height
+    if graded:
+        relevant = frame.filter(pl.col(GAIN) > 0)
+        counts["grades_not_relevant"] = frame.height - relevant.height
+        frame = relevant
+    if frame.is_empty():
+        raise DataError(Problem("no relevant rows", "truth"))
+    value = pl.col(GAIN)
+    bad = frame.filter(~(value.is_finite() & (value > 0)).fill_null(False))
+    if bad.height:
+        raise DataError(
+            Problem(
+                f"{bad.height} gains are null, not positive or infinite, "
+                f"e.g. {some(bad[GAIN].to_list())}; a gain is > 0",
+                f"truth.{GAIN}",
+            )
+        )
+    queries = queries_of_rows(frame.lazy(), what="truth")
+    query = pl.col(QUERY_ID if QUERY_ID in keys else USER_ID).alias(QUERY_ID)
+    pairs = frame.lazy().group_by(query, ITEM_ID).agg(value.max()).collect(engine="streaming")
+    counts["repeated_truth_rows"] = frame.height - pairs.height
+    return AskedTruth(pairs, queries, counts)
+
+
+def _qrels(truth: object) -> pl.LazyFrame | None:
+    """Returns the rows of TREC qrels, or None for anything else."""
+    if isinstance(truth, str | Path) and sniff(truth) == "qrels":
+        return scan_qrels(truth)
+    return None
+
+
+def read_recs(recs: object) -> Lists:
+    """Returns the delivered lists of each generator of a frame, a file, or a TREC run.
+
+    Raises:
+        DataError: missing columns, no rows, or what `check_lists` refuses.
+    """
+    lists = read_lists(recs, what="recs")
+    tie = "descending" if is_trec_run(recs) else "ascending"
+    names = [DEFAULT_GENERATOR]
+    named = GENERATOR in lists.collect_schema().names()
+    if named:
+        names = lists.select(pl.col(GENERATOR).unique().sort()).collect(engine="streaming")[
+            GENERATOR
+        ].to_list()
+    if not names:
+        raise DataError(Problem("no rows", "recs"))
+    if None in names:
+        raise DataError(Problem("null is no name of a generator", f"recs.{GENERATOR}"))
+    by_generator, facts = {}, {}
+    for name in names:
+        rows = lists.filter(pl.col(GENERATOR) == name).drop(GENERATOR) if named else lists
+        what = f"lists[{name}]" if named else "recs"
+        facts[name] = check_lists(rows, what=what)
+        by_generator[name] = deliver(rows, tie=tie)
+    return Lists(by_generator, facts)
+
+
+def count_lists(
+    lists: pl.LazyFrame, facts: ListFacts, evaluated: pl.DataFrame
+) -> dict[str, int]:
+    """Returns what was read of a generator's lists, and how many of them nobody asked for.
+
+    Args:
+        lists: delivered lists.
+        facts: what their check found.
+        evaluated: query_id of the evaluated queries.
+    """
+    asked = lists.select(QUERY_ID).unique()
+    left_out = asked.join(evaluated.lazy().select(QUERY_ID), on=QUERY_ID, how="anti")
+    counts = [
+        frame.select(pl.len()).collect(engine="streaming").item() for frame in (asked, left_out)
+    ]
+    return {**asdict(facts), "lists": counts[0], "lists_without_query": counts[1]}
+
+
+def read_train(train: object | None) -> History:
+    """Returns what users did before; nothing known for None.
+
+    Raises:
+        DataError: missing columns or null ids.
+    """
+    if train is None:
+        return History()
+    rows = _with_ids(train, "train")
+    if USER_ID not in rows.collect_schema().names():
+        raise DataError(Problem("train rows belong to users: name the column user_id", "train"))
+    pairs = rows.select(USER_ID, ITEM_ID).collect(engine="streaming")
+    if pairs.is_empty():
+        raise DataError(Problem("no rows", "train"))
+    count = pl.len().cast(pl.Int64)
+    activity = pairs.lazy().group_by(USER_ID).agg(
+        count.alias(TRAIN_INTERACTIONS), count.alias(TRAIN_ROWS)
+    )
+    return History(pairs.lazy().unique(), activity)
+
+
+def read_users(users: object | None) -> pl.DataFrame | None:
+    """Returns the universe of queries: query_id, user_id.
+
+    Raises:
+        DataError: missing columns or null ids.
+    """
+    if users is None:
+        return None
+    rows = _with_ids(users, "users", items=False)
+    names = rows.collect_schema().names()
+    keys = [name for name in (QUERY_ID, USER_ID) if name in names]
+    return queries_of_rows(rows.select(keys), what="users")
+
+
+def _with_ids(table: object, what: str, *, items: bool = True) -> pl.LazyFrame:
+    """Returns the rows of a frame or file with ids as Int64 or String, none of them null."""
+    text = False
+    if isinstance(table, str | Path):
+        opened = open_table(table, None, said=what, ids={QUERY_ID, USER_ID, ITEM_ID})
+        rows, text = opened.frame, opened.text
+    else:
+        rows = to_frame(table, what=what)
+    names = rows.collect_schema().names()
+    keys = [name for name in (QUERY_ID, USER_ID) if name in names]
+    columns = ", ".join(names)
+    if not keys:
+        text = f"no column user_id or query_id. Columns: {columns}"
+        raise DataError(Problem(text, what))
+    if items and ITEM_ID not in names:
+        raise DataError(Problem(f"no column item_id. Columns: {columns}", what))
+    ids = [*keys, ITEM_ID] if items else keys
+    rows = normalise_ids(rows, ids, what=what, text=text)
+    nulls = rows.select(pl.col(ids).null_count()).collect(engine="streaming").row(0, named=True)
+    problems = [
+        Problem(f"{count} ids are null", f"{what}.{name}") for name, count in nulls.items() if count
+    ]
+    if problems:
+        raise DataError(*problems)
+    return rows
+
+
+def check_ids(
+    lists: Lists, truth: AskedTruth, history: History, universe: pl.DataFrame | None
+) -> None:
+    """Checks that all tables have ids of one type, and that lists and truth have some in common.
+
+    Raises:
+        DataError: integer against text ids, or no common ids; with examples of both sides.
+    """
+    others: list[tuple[str, str, str, pl.LazyFrame]] = []
+    for name, rows in lists.by_generator.items():
+        what = "recs" if name == DEFAULT_GENERATOR else f"lists[{name}]"
+        others += [(what, QUERY_ID, QUERY_ID, rows), (what, ITEM_ID, ITEM_ID, rows)]
+    if history.pairs is not None:
+        others += [("train", key, key, history.pairs) for key in (USER_ID, ITEM_ID)]
+    if universe is not None:
+        others += [("users", key, key, universe.lazy()) for key in (QUERY_ID, USER_ID)]
+    known = {
+        QUERY_ID: truth.queries.lazy(),
+        USER_ID: truth.queries.lazy(),
+        ITEM_ID: truth.pairs.lazy(),
+    }
+    problems = [
+        problem
+        for what, key, column, rows in others
+        if (problem := unlike_types(rows, known[key], column, what, "the truth")) is not None
+    ]
+    if problems:
+        raise DataError(*problems)
+    for name, rows in lists.by_generator.items():
+        what = "recs" if name == DEFAULT_GENERATOR else f"lists[{name}]"
+        require_overlap(rows, truth.queries.lazy(), QUERY_ID, what, "the truth")
+        if history.pairs is not None:
+            items = pl.concat([truth.pairs.lazy().select(ITEM_ID), history.pairs.select(ITEM_ID)])
+            require_overlap(rows, items, ITEM_ID, what, "truth and train")
+
+
+def unlike_types(
+    rows: pl.LazyFrame, other: pl.LazyFrame, column: str, what: str, than: str
+) -> Problem | None:
+    """Returns a problem if two tables hold ids of different types, with examples of both.
+
+    Args:
+        rows: a table with the column.
+        other: another one.
+        column: the id.
+        what: name of the first in the error.
+        than: name of the other in the error.
+    """
+    ours, theirs = (frame.collect_schema()[column] for frame in (rows, other))
+    if ours == theirs:
+        return None
+    mine, others = _examples(rows, column), _examples(other, column)
+    return Problem(
+        f"{ours}, but {than} has {theirs}; e.g. {some(mine)} against {some(others)}. "
+        f"Cast one side, so that both are integers or both are text",
+        f"{what}.{column}",
+    )
+
+
+def require_overlap(
+    rows: pl.LazyFrame, other: pl.LazyFrame, column: str, what: str, than: str
+) -> None:
+    """Checks that two tables have an id in common.
+
+    Args:
+        rows: a table with the column.
+        other: another one.
+        column: the id.
+        what: name of the first in the error.
+        than: name of the other in the error.
+
+    Raises:
+        DataError: no id in common; with three ids of each side.
+    """
+    common = rows.select(column).join(other.select(column), on=column, how="semi").head(1)
+    if common.collect(engine="streaming").height:
+        return
+    mine, others = _examples(rows, column), _examples(other, column)
+    raise DataError(
+        Problem(
+            f"no id in common with {than}; e.g. {some(mine)} against {some(others)}",
+            f"{what}.{column}",
+        )
+    )
+
+
+def _examples(rows: pl.LazyFrame, column: str) -> list[object]:
+    """Returns the three smallest ids."""
+    smallest = rows.select(pl.col(column).unique().bottom_k(3)).collect(engine="streaming")
+    return smallest[column].sort().to_list()

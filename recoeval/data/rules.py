@@ -1,0 +1,176 @@
+"""Rules over columns: SQL expressions, checked against the columns before they are used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, Literal
+
+import polars as pl
+
+from recoeval.data.failures import gist, listed
+from recoeval.errors import ConfigError, Problem, did_you_mean
+
+__all__ = ["compile_rule"]
+
+Kind = Literal["boolean", "numeric", "any"]
+
+# Quoted text, quoted names and comments, which are left as they are.
+_QUOTED: Final = r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/"
+_DECIMAL: Final = re.compile(rf"({_QUOTED})|(?<![\w.])(\d+\.\d*|\.\d+)(?![\w.])", re.DOTALL)
+_TIMESTAMP: Final = re.compile(rf"(\bTIMESTAMP\b(?=\s*'))|({_QUOTED})", re.DOTALL | re.IGNORECASE)
+_WORD: Final = re.compile(
+    rf"({_QUOTED})|\b(select|unnest|explode|over)\b", re.DOTALL | re.IGNORECASE
+)
+_TIME_AGAINST_TEXT: Final = (
+    "compares a time with text; times are written TIMESTAMP '2022-05-05T16:00:00Z'"
+)
+
+# What polars answers when a rule does not fit the columns.
+_MISFITS: Final = (
+    pl.exceptions.ComputeError,
+    pl.exceptions.DuplicateError,
+    pl.exceptions.InvalidOperationError,
+    pl.exceptions.SchemaError,
+    pl.exceptions.SQLInterfaceError,
+    pl.exceptions.StructFieldNotFoundError,
+    pl.exceptions.ShapeError,
+)
+
+
+def compile_rule(text: str, schema: pl.Schema, *, path: str, kind: Kind, source: str) -> pl.Expr:
+    """Returns the expression of an SQL rule over columns.
+
+    Decimal numbers are floats, and times without an offset are UTC, on every engine.
+
+    Args:
+        text: the rule: "event = 'click' AND dwell_seconds > 30".
+        schema: the columns it may use.
+        path: of the rule in the configuration, for errors.
+        kind: what it gives: "boolean", "numeric" (Decimal becomes Float64), or "any".
+        source: what the columns belong to, for errors: "logs/*.parquet".
+
+    Returns:
+        An expression with one value a row, or a constant. A null is left a null.
+
+    Raises:
+        ConfigError: it does not parse, names an unknown column, gives another dtype,
+            aggregates rows, or compares a number with a time or an INTERVAL.
+
+    Example:
+        >>> rule = compile_rule("a > 1", pl.Schema({"a": pl.Int64}), path="where",
+        ...                     kind="boolean", source="log")
+        >>> pl.DataFrame({"a": [1, 2]}).filter(rule).height
+        1
+    """
+    rows = pl.DataFrame(schema=schema).clear(2).lazy()
+    words = {found[2].lower() for found in _WORD.finditer(text) if found[2]}
+    if "select" in words:
+        raise ConfigError(Problem(f"a rule has no subqueries: {text!r}", path))
+    rule = _parse(text, rows, path)
+    if unknown := sorted(set(rule.meta.root_names()) - set(schema)):
+        raise ConfigError(*(_unknown(name, schema, path, source) for name in unknown))
+    if problem := _misuse(words, rule, rows, kind):
+        raise ConfigError(Problem(f"{problem}: {text!r}", path))
+    try:
+        dtype = rows.select(rule).collect().dtypes[0]
+    except _MISFITS as error:
+        reason = _TIME_AGAINST_TEXT if "to a string value" in str(error) else gist(str(error))
+        raise ConfigError(Problem(f"{reason}: {text!r}", path)) from error
+    if problem := _wrong_dtype(dtype, kind):
+        raise ConfigError(Problem(f"{problem}: {text!r}", path))
+    return rule.cast(pl.Float64) if dtype == pl.Decimal else rule
+
+
+def _parse(text: str, rows: pl.LazyFrame, path: str) -> pl.Expr:
+    """Returns the expression; its times are UTC unless the columns are local times."""
+    floats = _DECIMAL.sub(lambda found: found[1] or f"{found[2]}e0", text)
+    moments = _TIMESTAMP.sub(lambda found: "TIMESTAMPTZ" if found[1] else found[2], floats)
+    try:
+        rule = pl.sql_expr(moments)
+        if moments != floats and not _runs(rule, rows) and _runs(pl.sql_expr(floats), rows):
+            return pl.sql_expr(floats)
+    except (pl.exceptions.SQLInterfaceError, pl.exceptions.SQLSyntaxError) as error:
+        raise ConfigError(Problem(f"not an SQL expression: {gist(str(error))}", path)) from error
+    return rule
+
+
+def _runs(rule: pl.Expr, rows: pl.LazyFrame) -> bool:
+    try:
+        rows.select(rule).collect()
+    except pl.exceptions.PolarsError:
+        return False
+    return True
+
+
+def _unknown(name: str, schema: pl.Schema, path: str, source: str) -> Problem:
+    return Problem(
+        f"unknown column {name!r} in {source}.{did_you_mean(name, schema)} "
+        f"Columns: {listed(schema)}",
+        path,
+    )
+
+
+def _misuse(words: set[str], rule: pl.Expr, rows: pl.LazyFrame, kind: Kind) -> str:
+    """Returns what no rule may do, and this one does, or ""."""
+    if words & {"unnest", "explode"}:
+        return "a rule gives one value a row, this one gives several"
+    if rule.meta.has_multiple_outputs():
+        return "a rule gives one column, this one gives several"
+    windowed = "over" in words
+    if windowed and kind != "any":
+        return "a rule looks at one row; put what looks at others (OVER) into derive"
+    nodes = [rule] if windowed else list(_nodes(rule, rows))
+    if any(_aggregates(node) for node in nodes):
+        return "a rule gives one value a row, this one aggregates rows"
+    return next((problem for node in nodes if (problem := _mixed(node, rows))), "")
+
+
+def _nodes(rule: pl.Expr, rows: pl.LazyFrame) -> Iterator[pl.Expr]:
+    """Returns the expression and all its parts."""
+    yield rule
+    for part in rule.meta.pop(schema=rows.collect_schema()):
+        yield from _nodes(part, rows)
+
+
+def _aggregates(node: pl.Expr) -> bool:
+    """Returns whether a part makes one value of many rows."""
+    try:
+        scalar = node.meta.is_scalar()
+    except pl.exceptions.ColumnNotFoundError:
+        # polars cannot tell for IN; its parts are looked at on their own.
+        return False
+    if not scalar:
+        return False
+    return bool(node.meta.root_names()) or str(node).startswith("len()")
+
+
+def _mixed(node: pl.Expr, rows: pl.LazyFrame) -> str:
+    """Returns why a comparison mixes numbers and times, which gives false without a word."""
+    parts = node.meta.pop(schema=rows.collect_schema())
+    if len(parts) != 2:
+        return ""
+    try:
+        dtypes = [rows.select(part).collect_schema().dtypes()[0] for part in parts]
+        if rows.select(node).collect_schema().dtypes()[0] != pl.Boolean:
+            return ""
+    except _MISFITS:
+        # Said by the trial run.
+        return ""
+    for number, time in (dtypes, dtypes[::-1]):
+        if number.is_numeric() and time.is_temporal():
+            what = "an INTERVAL: write a number, in the unit of the column"
+            if not isinstance(time, pl.Duration):
+                what = f"a time ({time}): convert one of them"
+            return f"compares a number ({number}) with {what}"
+    return ""
+
+
+def _wrong_dtype(dtype: pl.DataType, kind: Kind) -> str:
+    """Returns what is wrong with the dtype of the result, or ""."""
+    if kind == "boolean" and dtype != pl.Boolean:
+        return f"expected true or false for each row, this gives {dtype}"
+    if kind == "numeric" and not dtype.is_numeric():
+        hint = " (write CASE WHEN ... THEN 1 ELSE 0 END)" if dtype == pl.Boolean else ""
+        return f"expected a number for each row, this gives {dtype}{hint}"
+    return ""

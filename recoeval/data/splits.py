@@ -1,0 +1,217 @@
+"""Splitting a log into a train window and a test window, by time or by files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal
+
+import polars as pl
+from pydantic import Field, model_validator
+
+from recoeval.columns import ITEM_ID, TIMESTAMP, TIMESTAMP_DTYPE, USER_ID
+from recoeval.component import Component, Duration, Instant, Share, Span
+from recoeval.data.sources import Source
+from recoeval.errors import ConfigError, DataError, Problem
+
+__all__ = ["FileSplit", "Side", "SplitReport", "TimeSplit", "Windows", "report_split"]
+
+_TICK = timedelta(microseconds=1)
+
+
+class TimeSplit(Component):
+    """Train before a moment, test from it on."""
+
+    type: Literal["time"] = "time"
+    test_start: Instant | None = None
+    """The cutoff: a row at this moment is a test row."""
+    test: Duration | None = None
+    """Length of the test window; without test_start it ends with the log."""
+    fraction: Share | None = None
+    """Share of the rows, latest first, that are test rows."""
+    gap: Span = Field(default=timedelta(0))
+    """Rows in [cutoff - gap, cutoff) are used by neither side."""
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> TimeSplit:
+        if self.test_start is None and self.test is None and self.fraction is None:
+            raise ValueError(
+                "say where the test window starts: test_start: 2022-05-05T16:00:00Z, "
+                "test: 3d (counted from the end) or fraction: 0.2"
+            )
+        if self.fraction is not None and (self.test_start or self.test):
+            raise ValueError("fraction stands alone: remove test_start and test")
+        return self
+
+
+class FileSplit(Component):
+    """Train and test rows come from files of their own; timestamps are optional."""
+
+    type: Literal["files"] = "files"
+    train: Source
+    test: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Half-open windows in UTC: train is [.., train_end), test is [cutoff, test_end)."""
+
+    train_end: datetime
+    cutoff: datetime
+    test_end: datetime
+
+    def train(self, log: pl.LazyFrame) -> pl.LazyFrame:
+        """Returns the rows of the train window."""
+        return log.filter(pl.col(TIMESTAMP) < _at(self.train_end))
+
+    def test(self, log: pl.LazyFrame) -> pl.LazyFrame:
+        """Returns the rows of the test window."""
+        return log.filter(pl.col(TIMESTAMP).is_between(_at(self.cutoff), _at(self.test_end), "left"))
+
+    def gap(self, log: pl.LazyFrame) -> pl.LazyFrame:
+        """Returns the rows between the windows, which neither side uses."""
+        return log.filter(
+            pl.col(TIMESTAMP).is_between(_at(self.train_end), _at(self.cutoff), "left")
+        )
+
+    def later(self, log: pl.LazyFrame) -> pl.LazyFrame:
+        """Returns the rows after the test window, which neither side uses."""
+        return log.filter(pl.col(TIMESTAMP) >= _at(self.test_end))
+
+
+def _at(moment: datetime) -> pl.Expr:
+    return pl.lit(moment, TIMESTAMP_DTYPE)
+
+
+def since(end: datetime | None, window: timedelta | None) -> pl.Expr:
+    """Returns the rule "in [end - window, end)"; without a window every row passes.
+
+    Raises:
+        ConfigError: there is a window but the rows have no times.
+    """
+    if window is None:
+        return pl.lit(True)
+    if end is None:
+        raise ConfigError(Problem("a window needs timestamps, and the log has none", "window"))
+    return pl.col(TIMESTAMP).is_between(_at(end - window), _at(end), "left")
+
+
+def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
+    """Returns the windows of a log, exactly as the definitions say.
+
+    Args:
+        split: the rule.
+        log: INTERACTIONS with timestamps, at least one row.
+
+    Raises:
+        DataError: no row before or no row in the test window.
+
+    Example:
+        >>> log = pl.LazyFrame({"timestamp": [datetime(2026, 1, d) for d in (1, 2, 9)]})
+        >>> log = log.cast(pl.Datetime("us")).with_columns(pl.all().dt.replace_time_zone("UTC"))
+        >>> find_windows(TimeSplit(test="3d"), log).cutoff.isoformat()
+        '2026-01-06T00:00:00.000001+00:00'
+    """
+    times = pl.col(TIMESTAMP)
+    start, latest = log.select(times.min().alias("a"), times.max().alias("b")).collect(
+        engine="streaming"
+    ).row(0)
+    after_latest = latest + _TICK
+    if split.fraction is not None:
+        cutoff, test_end = _cutoff_of_fraction(split.fraction, log), after_latest
+    elif split.test_start is not None:
+        cutoff = split.test_start
+        test_end = cutoff + split.test if split.test else after_latest
+    else:
+        assert split.test is not None
+        cutoff, test_end = after_latest - split.test, after_latest
+    windows = Windows(cutoff - split.gap, cutoff, test_end)
+    if latest < cutoff:
+        raise DataError(
+            Problem(
+                f"{_text(cutoff)} leaves no test rows; the log ends {_text(latest)}",
+                "split.test_start",
+            )
+        )
+    if start >= windows.train_end:
+        name = "test_start" if split.test_start else "fraction" if split.fraction else "test"
+        gap = f" less a gap of {split.gap}" if split.gap else ""
+        raise DataError(
+            Problem(
+                f"the cutoff {_text(cutoff)}{gap} leaves no train rows; "
+                f"the log starts {_text(start)}",
+                f"split.{name}",
+            )
+        )
+    return windows
+
+
+def _cutoff_of_fraction(fraction: float, log: pl.LazyFrame) -> datetime:
+    """Returns the timestamp of row n - ceil(f n), counted from 0 in time order."""
+    rows = int(log.select(pl.len()).collect(engine="streaming").item())
+    # The shortest decimal that prints as f: 0.1 of 10 rows is 1 row, not ceil(1.0000000000000001).
+    first_test = rows - math.ceil(Decimal(repr(fraction)) * rows)
+    sorted_times = log.select(pl.col(TIMESTAMP).sort())
+    moment: datetime = sorted_times.slice(first_test, 1).collect().item()
+    return moment
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat(timespec="auto").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a split: its window in UTC and what is in it."""
+
+    start: str | None
+    end: str | None
+    rows: int
+    users: int
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReport:
+    """What a split did; `gap_rows` and `later_rows` are used by neither side."""
+
+    train: Side
+    test: Side
+    gap_rows: int
+    later_rows: int
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Returns the report as plain values."""
+        return asdict(self)
+
+
+def report_split(
+    train: pl.LazyFrame, test: pl.LazyFrame, log: pl.LazyFrame | None, windows: Windows | None
+) -> SplitReport:
+    """Returns rows, users and items of each side, and the rows that neither side uses.
+
+    Args:
+        train: rows of the train window.
+        test: rows of the test window.
+        log: the whole log, None for a split by files.
+        windows: the windows, None for a split by files.
+
+    Raises:
+        DataError: a side has no rows.
+    """
+    counts = [pl.len().alias("rows"), pl.col(USER_ID).n_unique(), pl.col(ITEM_ID).n_unique()]
+    lazy = [train.select(counts), test.select(counts)]
+    if log is not None and windows is not None:
+        lazy += [windows.gap(log).select(pl.len()), windows.later(log).select(pl.len())]
+    rows = [frame.row(0) for frame in pl.collect_all(lazy, engine="streaming")]
+    for name, row in zip(("train", "test"), rows, strict=False):
+        if row[0] == 0:
+            raise DataError(Problem(f"no {name} rows", f"split.{name}"))
+    start = _text(windows.cutoff) if windows else None
+    end = _text(windows.test_end) if windows else None
+    train_end = _text(windows.train_end) if windows else None
+    gap, later = (rows[2][0], rows[3][0]) if windows else (0, 0)
+    return SplitReport(Side(None, train_end, *rows[0]), Side(start, end, *rows[1]), gap, later)

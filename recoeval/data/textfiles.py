@@ -1,0 +1,243 @@
+"""Text and JSON files: separators of any length, types inferred over whole files."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+import polars as pl
+from pydantic import model_validator
+
+from recoeval.component import Component
+from recoeval.data.failures import UNREADABLE, reading, unreadable
+from recoeval.errors import ConfigError, DataError, Problem, some
+
+__all__ = ["Format"]
+
+SEPARATORS: Final = {".csv": ",", ".tsv": "\t", ".txt": ",", ".dat": ","}
+
+# Stands for a separator of several different characters while a file is read.
+_STAND_IN: Final = "\x1f"
+
+FileScan = Callable[[Sequence[int]], pl.LazyFrame]
+"""Scans some of the files, by their position."""
+
+
+class Format(Component):
+    """How text files (csv, tsv, txt, dat) are written."""
+
+    separator: str | None = None
+    """Between fields, any length; default by ending: a tab in .tsv, else a comma."""
+    header: bool = True
+    """Whether the first line of each file names the columns."""
+    names: tuple[str, ...] | None = None
+    """Names of the columns, in order, where the files do not have them (header: false)."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.separator is not None and (
+            not self.separator or set(self.separator) & set('\r\n"')
+        ):
+            raise ValueError(
+                f"separator: got {self.separator!r}; it has one character or more, "
+                "none of them a quote or the end of a line"
+            )
+        if self.header and self.names is not None:
+            raise ValueError("names are for files without a header: add header: false")
+        if not self.header and not self.names:
+            raise ValueError("header: false needs names: [user_id, item_id, ...]")
+        if self.names and (twice := [n for n in self.names if self.names.count(n) > 1]):
+            raise ValueError(f"names: {twice[0]!r} is there twice")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """Text files of one format, ready to be scanned.
+
+    Args:
+        files: their names, for errors.
+        sources: what polars reads for each.
+        separator: as the user gave it.
+        stride: a field is every stride-th column that polars sees ("::" read with ":").
+        options: how polars reads them.
+        said: where the user named them, for errors.
+    """
+
+    files: Sequence[str]
+    sources: list[Any]
+    separator: str
+    stride: int
+    options: dict[str, Any]
+    said: str
+
+
+def scan_text(files: Sequence[str], form: Format, ids: Collection[str], said: str) -> FileScan:
+    """Returns a scan of text files, the columns named in `ids` read as text."""
+    text = _prepare(files, form, said)
+    raw, columns = _columns(text, form)
+    kept = dict(zip(raw[:: text.stride], columns, strict=True))
+    as_text = [old for old, new in kept.items() if new in ids]
+    schema = _infer(text, as_text)
+    if text.stride > 1:
+        _check_between(text, schema, [name for name in raw if name not in kept])
+
+    def scan_files(which: Sequence[int]) -> pl.LazyFrame:
+        sources = [text.sources[index] for index in which]
+        frame = pl.scan_csv(sources, schema=schema, **text.options)
+        if list(kept) == columns == raw:
+            return frame
+        return frame.select(pl.col(old).alias(new) for old, new in kept.items())
+
+    return scan_files
+
+
+def _prepare(files: Sequence[str], form: Format, said: str) -> _Text:
+    ending = Path(files[0].lower().removesuffix(".gz")).suffix
+    separator = form.separator or SEPARATORS[ending]
+    same = len(set(separator)) == 1 and separator.isascii()
+    return _Text(
+        files=files,
+        sources=list(files) if same else [_stood_in(file, separator, said) for file in files],
+        separator=separator,
+        stride=len(separator) if same else 1,
+        options={
+            "separator": separator[0] if same else _STAND_IN,
+            "has_header": form.header,
+            "glob": False,
+        },
+        said=said,
+    )
+
+
+def _stood_in(file: str, separator: str, said: str) -> bytes:
+    """Returns a file's text with a separator of one character, in memory."""
+    try:
+        with (gzip.open if file.endswith(".gz") else open)(file, "rb") as stream:
+            content: bytes = stream.read()
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(file, "text", error, said) from error
+    if _STAND_IN.encode() in content:
+        raise DataError(
+            Problem(f"{file} has the control character 0x1f in it: use another separator", said)
+        )
+    return content.replace(separator.encode(), _STAND_IN.encode())
+
+
+def _columns(text: _Text, form: Format) -> tuple[list[str], list[str]]:
+    """Returns polars' names of all columns, and the names of the fields."""
+    seen = [_header(text, index) for index in range(len(text.files))]
+    for file, names in zip(text.files, seen, strict=True):
+        if len(names) % text.stride != 1 % text.stride:
+            raise _between(text, file)
+        if form.header and names != seen[0]:
+            first, other = seen[0][:: text.stride], names[:: text.stride]
+            raise DataError(
+                Problem(
+                    f"{text.files[0]} and {file} differ in their columns: "
+                    f"{some(first, 20)} and {some(other, 20)}",
+                    text.said,
+                )
+            )
+        fields = len(names[:: text.stride])
+        if form.names is not None and fields != len(form.names):
+            raise ConfigError(
+                Problem(
+                    f"names: {len(form.names)} names, but {file} has {fields} fields with the "
+                    f"separator {text.separator!r}",
+                    text.said,
+                )
+            )
+    raw = seen[0]
+    return raw, list(form.names) if form.names is not None else raw[:: text.stride]
+
+
+def _header(text: _Text, index: int) -> list[str]:
+    """Returns polars' names of the columns of a file."""
+    try:
+        frame = pl.scan_csv(text.sources[index], infer_schema_length=0, **text.options)
+        return frame.collect_schema().names()
+    except UNREADABLE as error:
+        raise unreadable(text.files[index], "text", error, text.said) from error
+
+
+def _infer(text: _Text, as_text: Sequence[str]) -> dict[str, pl.DataType]:
+    """Returns the dtypes of all columns, from all rows of all files."""
+    options = {
+        **text.options,
+        "infer_schema_length": None,
+        "schema_overrides": dict.fromkeys(as_text, pl.String),
+    }
+    try:
+        frame = pl.scan_csv(text.sources, infer_schema_files=len(text.files), **options)
+        return dict(frame.collect_schema())
+    except UNREADABLE as error:
+        for file, source in zip(text.files, text.sources, strict=True):
+            try:
+                pl.scan_csv(source, **options).collect_schema()
+            except UNREADABLE as own:
+                raise unreadable(file, "text", own, text.said) from own
+        raise unreadable(some(text.files), "text", error, text.said) from error
+
+
+def _check_between(text: _Text, schema: dict[str, pl.DataType], between: list[str]) -> None:
+    """Raises unless nothing stands between the characters of the separator."""
+    for file, source in zip(text.files, text.sources, strict=True):
+        with reading(text.said):
+            frame = pl.scan_csv(source, schema=schema, **text.options)
+            counts = frame.select(pl.col(between).count()).collect(engine="streaming")
+        if any(counts.row(0)):
+            raise _between(text, file)
+
+
+def _between(text: _Text, file: str) -> DataError:
+    return DataError(
+        Problem(
+            f"{file}: some lines are not separated by {text.separator!r} alone: a field has "
+            f"{text.separator[0]!r} in it, or the separator is another",
+            text.said,
+        )
+    )
+
+
+def scan_json(files: Sequence[str], said: str) -> FileScan:
+    """Returns a scan of ndjson files; a key that is missing in a line is null."""
+    schema: dict[str, pl.DataType] = {}
+    origin: dict[str, str] = {}
+    for file in files:
+        try:
+            found = pl.scan_ndjson(file, infer_schema_length=None).collect_schema()
+        except UNREADABLE as error:
+            raise unreadable(file, "ndjson", error, said) from error
+        for name, dtype in found.items():
+            both = _supertype(schema.get(name, dtype), dtype)
+            if both is None:
+                raise DataError(
+                    Problem(
+                        f"{origin[name]} and {file} differ: "
+                        f"column {name!r} is {schema[name]} and {dtype}",
+                        said,
+                    )
+                )
+            schema[name] = both
+            origin.setdefault(name, file)
+
+    def scan_files(which: Sequence[int]) -> pl.LazyFrame:
+        return pl.scan_ndjson([files[index] for index in which], schema=schema)
+
+    return scan_files
+
+
+def _supertype(one: pl.DataType, two: pl.DataType) -> pl.DataType | None:
+    """Returns the dtype that holds both: whole numbers and fractions go together."""
+    if two in (one, pl.Null):
+        return one
+    if one == pl.Null:
+        return two
+    if one.is_numeric() and two.is_numeric():
+        return pl.Float64() if one.is_float() or two.is_float() else pl.Int128()
+    return None

@@ -1,0 +1,143 @@
+"""Timestamps of any kind as moments in UTC, by what the user says and never by a guess."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+from zoneinfo import available_timezones
+
+import polars as pl
+from pydantic import AfterValidator
+
+from recoeval.columns import TIMESTAMP, TIMESTAMP_DTYPE
+from recoeval.errors import ConfigError, DataError, Problem, did_you_mean
+
+__all__ = ["TimestampUnit", "Zone", "normalise_times"]
+
+TimestampUnit = Literal["s", "ms", "us", "iso"]
+
+_SCALE: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
+
+# Wider than any real time, narrow enough for Int64 microseconds: check_interactions shows them.
+_LIMIT: Final = 8 * 10**18
+
+_ISO: Final = (
+    r"^\s*(?<date>\d{4}-\d{2}-\d{2})"
+    r"(?:[T ](?<time>\d{2}:\d{2})(?<second>:\d{2})?(?:[.,](?<fraction>\d{1,9}))?)?"
+    r"\s*(?<zone>[Zz]|[+-]\d{2}(?::?\d{2})?)?\s*$"
+)
+
+
+def _known_zone(name: str) -> str:
+    try:
+        pl.Series([0]).cast(pl.Datetime("us")).dt.replace_time_zone(name)
+    except pl.exceptions.ComputeError:
+        hint = did_you_mean(name, available_timezones())
+        raise ValueError(f"unknown time zone {name!r}.{hint}") from None
+    return name
+
+
+Zone = Annotated[str, AfterValidator(_known_zone)]
+"""An IANA time zone: "Europe/Berlin"."""
+
+
+def normalise_times(
+    frame: pl.LazyFrame, *, unit: TimestampUnit | None, zone: str | None, path: str
+) -> pl.LazyFrame:
+    """Returns the frame with its timestamp as Datetime[us], UTC.
+
+    Args:
+        frame: a table with a column `timestamp` of any dtype.
+        unit: of numbers since 1970 (s, ms, us), or iso for text; None for times.
+        zone: IANA time zone of times without one; default UTC.
+        path: of the table in the configuration, for errors: "interactions".
+
+    Raises:
+        ConfigError: the unit is missing, or does not fit the dtype.
+        DataError: a dtype that holds no time. Values that cannot be read (text that is no
+            time, NaN, hours that the clock skipped) raise when the frame is collected.
+    """
+    dtype = frame.collect_schema()[TIMESTAMP]
+    if dtype == TIMESTAMP_DTYPE and unit is None:
+        # Untouched, so that filters on it reach the file.
+        return frame
+    if problem := _misfit(dtype, unit, path):
+        raise problem
+    return frame.with_columns(_moment(dtype, unit, zone or "UTC").alias(TIMESTAMP))
+
+
+def _misfit(
+    dtype: pl.DataType, unit: TimestampUnit | None, path: str
+) -> ConfigError | DataError | None:
+    """Returns why dtype and unit do not go together."""
+    at = f"{path}.timestamp_unit"
+    if dtype.is_integer() or dtype.is_float():
+        if unit is None:
+            return ConfigError(
+                Problem(f"missing: timestamp is {dtype}; is it in s, ms or us since 1970?", at)
+            )
+        if unit == "iso":
+            return ConfigError(Problem(f"iso is for text, but timestamp is {dtype}", at))
+        return None
+    if dtype == pl.String:
+        if unit is None:
+            return ConfigError(Problem("missing: timestamp is text; say iso if it is ISO 8601", at))
+        if unit != "iso":
+            return ConfigError(
+                Problem(f"{unit} is for numbers, but timestamp is text, at least in some rows", at)
+            )
+        return None
+    if isinstance(dtype, pl.Datetime | pl.Date):
+        if unit is not None:
+            return ConfigError(
+                Problem(f"timestamp is {dtype} already: leave timestamp_unit out", at)
+            )
+        return None
+    return DataError(
+        Problem(f"{dtype} holds no time; expected a time, a number or text", f"{path}.{TIMESTAMP}")
+    )
+
+
+def _moment(dtype: pl.DataType, unit: TimestampUnit | None, zone: str) -> pl.Expr:
+    column = pl.col(TIMESTAMP)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+        return column.cast(pl.Datetime("us", dtype.time_zone)).dt.convert_time_zone("UTC")
+    if isinstance(dtype, pl.Datetime | pl.Date):
+        return _local(column.cast(pl.Datetime("us")), zone)
+    if unit == "iso":
+        return _iso(column, zone)
+    scale = _SCALE[str(unit)]
+    if dtype.is_float():
+        micros = (column * scale).round().cast(pl.Int64)
+    else:
+        limit = _LIMIT // scale
+        micros = column.clip(-limit, limit).cast(pl.Int64) * scale
+    return micros.cast(TIMESTAMP_DTYPE)
+
+
+def _local(column: pl.Expr, zone: str) -> pl.Expr:
+    """Returns local times in UTC; hours that the clock repeats or skips raise."""
+    return column.dt.replace_time_zone(zone).dt.convert_time_zone("UTC")
+
+
+def _iso(column: pl.Expr, zone: str) -> pl.Expr:
+    """Returns ISO 8601 text as moments: with an offset, Z, or local to the zone."""
+    parts = column.str.extract_groups(_ISO)
+    time, fraction = parts.struct.field("time"), parts.struct.field("fraction")
+    text = pl.concat_str(
+        parts.struct.field("date"),
+        pl.lit("T"),
+        time.fill_null("00:00"),
+        parts.struct.field("second").fill_null(":00"),
+        pl.lit("."),
+        fraction.fill_null("").str.pad_end(6, "0").str.slice(0, 6),
+    )
+    # Text that is no time goes in as it is, so that the error shows it.
+    clock = pl.coalesce(text, column).str.to_datetime("%Y-%m-%dT%H:%M:%S%.6f", strict=True)
+    offset = parts.struct.field("zone").str.to_uppercase().replace("Z", "+00:00")
+    digits = offset.str.replace(":", "").str.pad_end(5, "0")
+    minutes = (
+        digits.str.slice(1, 2).cast(pl.Int64) * 60 + digits.str.slice(3, 2).cast(pl.Int64)
+    ) * pl.when(digits.str.starts_with("-")).then(-1).otherwise(1)
+    fixed = (clock - pl.duration(minutes=minutes)).dt.replace_time_zone("UTC")
+    local = pl.when(offset.is_null()).then(clock)
+    return pl.coalesce(fixed, _local(local, zone))

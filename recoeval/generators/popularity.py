@@ -1,0 +1,102 @@
+"""Popularity: the items that most users interacted with, the same for everyone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recoeval import columns as c
+from recoeval.component import Duration, format_duration
+from recoeval.errors import ConfigError, DataError, Problem
+from recoeval.generators.base import Fitted, Generator, Train
+from recoeval.generators.blocks import Ints, Seen, distinct, ranked_lists, seen_items
+
+__all__ = ["Popularity"]
+
+
+class Popularity(Generator):
+    """Items by the number of distinct users with a train row; ties by item id ascending.
+
+    Weights are ignored. Every user gets a list, known or not; items that the user has seen are
+    left out before the cut.
+    """
+
+    serves_cold_users: ClassVar[bool] = True
+    serves_cold_items: ClassVar[bool] = False
+
+    type: Literal["popularity"] = "popularity"
+    window: Duration | None = None
+    """Only train rows of the last days count, [train end - window, train end). Default: all.
+    Items without a row in the window are not listed."""
+
+    def fit(self, train: Train) -> Fitted:
+        """Returns the ranked items.
+
+        Raises:
+            ConfigError: a window, but the log has no times.
+            DataError: no train rows, or none in the window.
+        """
+        distinct(train.rows, c.ITEM_ID)
+        ranking = (
+            self._recent(train)
+            .select(c.USER_ID, c.ITEM_ID)
+            .unique()
+            .group_by(c.ITEM_ID)
+            .agg(pl.len().cast(pl.Float64).alias(c.SCORE))
+            .sort([c.SCORE, c.ITEM_ID], descending=[True, False])
+            .collect(engine="streaming")
+        )
+        if ranking.is_empty() and self.window is not None:
+            raise DataError(
+                f"no train rows in the last {format_duration(self.window)} before {train.end}: "
+                "widen window"
+            )
+        items = ranking[c.ITEM_ID]
+        return _Ranking(items, ranking[c.SCORE].to_numpy(), seen_items(train.seen, items))
+
+    def _recent(self, train: Train) -> pl.LazyFrame:
+        if self.window is None:
+            return train.rows
+        if train.end is None or c.TIMESTAMP not in train.rows.collect_schema().names():
+            raise ConfigError(
+                Problem(
+                    f"{format_duration(self.window)} needs times, and the interactions have none: "
+                    "leave window out, or name the column in interactions.columns.timestamp",
+                    path="window",
+                )
+            )
+        time = pl.col(c.TIMESTAMP)
+        return train.rows.filter(time >= train.end - self.window, time < train.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    items: pl.Series
+    scores: NDArray[np.float64]
+    seen: Seen
+
+    def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
+        """Returns the first k items of the ranking that the user has not seen."""
+        width = min(k, len(self.items))
+        rows, seen, counts = self.seen.of(queries[c.USER_ID])
+        positions = _unseen(rows, seen, counts, width)
+        scores = self.scores[np.minimum(positions, len(self.items) - 1)]
+        lengths = np.minimum(width, len(self.items) - counts)
+        return ranked_lists(queries[c.QUERY_ID], self.items, positions, scores, lengths)
+
+
+def _unseen(rows: Ints, seen: Ints, counts: Ints, width: int) -> Ints:
+    """Returns the positions of the first unseen items of each row, one row a list.
+
+    A seen item with d unseen ones above it moves slot d and all later slots down by one: exact
+    for any number of seen items, without a mask over the catalogue.
+    """
+    within = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]
+    above = seen - within
+    near = above < width
+    moves = np.bincount(rows[near] * width + above[near], minlength=len(counts) * width)
+    return np.arange(width) + np.cumsum(moves.reshape(len(counts), width), axis=1)

@@ -1,0 +1,96 @@
+"""What a report is made of: plain, immutable values that every renderer can show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Cell", "Column", "Group", "Interval", "Paragraph", "Rate", "Section", "Table", "Word"]
+
+Tone = Literal["plain", "strong", "good", "bad", "doubt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The value of a metric, shown with 4 decimals.
+
+    Args:
+        value: the number; None where there is none.
+        few: too few users to trust its interval.
+    """
+
+    value: float | None
+    few: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Both ends of an interval; None for an end that is not known."""
+
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A text that matters more than others."""
+
+    text: str
+    tone: Tone
+
+
+Cell = str | int | Rate | Interval | Word | None
+"""Text, a count, a value of a metric, an interval; None where there is nothing to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Args:
+        title: its heading; a metric is broken before "(" and "@" where that saves space.
+        key: says what a row is about; shown again where a wide table continues below.
+        right: aligned at the right, as numbers are.
+    """
+
+    title: str
+    key: bool = False
+    right: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows of a table below a heading of their own; "" for none."""
+
+    title: Word | None
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: groups of rows, one cell a column.
+
+    Args:
+        notes: what the reader has to know about the cells.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    groups: tuple[Group, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[tuple[Cell, ...], ...]:
+        """All rows, in order."""
+        return tuple(row for group in self.groups for row in group.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Lines of text below a title; no title: ""."""
+
+    title: str
+    lines: tuple[Word, ...]
+
+
+Section = Table | Paragraph

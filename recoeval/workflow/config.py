@@ -1,0 +1,233 @@
+"""The configuration: its sections in the order of the flow."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+
+from pydantic import AfterValidator, BeforeValidator, Field, Strict
+
+from recoeval.analysis.constraints import Constraint, constrained_measures
+from recoeval.component import Component, Count
+from recoeval.data.buckets import Bucket
+from recoeval.data.sources import Source
+from recoeval.data.splits import FileSplit, TimeSplit
+from recoeval.data.truth import GroundTruth, SeenRule, TrainingRule
+from recoeval.errors import ConfigError, Problem, RecoevalError, did_you_mean
+from recoeval.generators import GENERATORS
+from recoeval.generators.base import Generator
+from recoeval.metrics import Measure, measures, parse_metric
+from recoeval.workflow.loading import (
+    Document,
+    document_of,
+    load_document,
+    locate,
+    redacted,
+    redacted_yaml,
+    validate,
+)
+
+__all__ = ["Config", "Engine", "Loaded", "Output", "load_config", "wanted_measures"]
+
+if TYPE_CHECKING:
+    AnyGenerator = Generator
+else:
+    AnyGenerator = Annotated[Union[tuple(GENERATORS.values())], Field(discriminator="type")]
+
+
+def _safe_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}", name):
+        raise ValueError(
+            f"expected a name of letters, digits, '_', '-', '+' and '.', got {name!r}"
+        )
+    return name
+
+
+def _known_metric(text: str) -> str:
+    try:
+        parse_metric(text)
+    except ConfigError as error:
+        raise ValueError(error.problems[0].message) from None
+    return text
+
+
+def _one_or_many(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+Name = Annotated[str, AfterValidator(_safe_name)]
+MetricText = Annotated[str, AfterValidator(_known_metric)]
+
+
+class Output(Component):
+    """Where results go."""
+
+    path: str = "runs"
+    """Folder of all runs: a run is written to <path>/<name>/<run id>."""
+    recommendations: bool = False
+    """Whether the lists of trained generators are stored as well."""
+
+
+class Engine(Component):
+    """What computes."""
+
+    type: Literal["local"] = "local"
+    threads: Count | None = None
+    """Threads of trained generators; default: all cores. One makes ALS reproducible to the bit."""
+
+
+class Config(Component):
+    """One evaluation, from the log to the verdict."""
+
+    name: Name = "recoeval"
+    """Name of the run's folder."""
+    seed: Annotated[int, Strict(), Field(ge=0, lt=2**32)] = 7
+    """Seed of everything random."""
+    interactions: Source | None = None
+    """The log."""
+    query: Literal["user"] = "user"
+    """Who asks for a list: each user once, at the cutoff."""
+    split: Annotated[TimeSplit | FileSplit, Field(discriminator="type")]
+    """How train and test are told apart."""
+    training: TrainingRule = TrainingRule()
+    """What generators learn from."""
+    ground_truth: GroundTruth = GroundTruth()
+    """What counts as relevant."""
+    seen: SeenRule = SeenRule()
+    """What a list may not contain again."""
+    generators: Annotated[dict[Name, AnyGenerator], Field(min_length=1)]
+    """What produces lists, by name."""
+    baselines: tuple[str, ...] = ()
+    """Generators that only constraints which name them bind."""
+    metrics: tuple[MetricText, ...] = ("recall", "precision", "hit_rate")
+    """What is computed: recall, or ndcg(gain=exponential)@10."""
+    k: Annotated[tuple[Count, ...], BeforeValidator(_one_or_many)] = (10, 100)
+    """Depths for metrics that name none."""
+    buckets: dict[Name, Bucket] = {}
+    """Groups of queries whose numbers are shown apart."""
+    constraints: tuple[Constraint, ...] = ()
+    """What must hold for the exit code to be 0."""
+    engine: Engine = Engine()
+    output: Output = Output()
+
+
+def wanted_measures(config: Config) -> tuple[Measure, ...]:
+    """Returns what to compute: the metrics, and those that only constraints name.
+
+    Raises:
+        ConfigError: a metric without K when there is none.
+    """
+    asked = measures(config.metrics, config.k)
+    known = {measure.label for measure in asked}
+    extra = constrained_measures(config.constraints)
+    return asked + tuple(dict.fromkeys(each for each in extra if each.label not in known))
+
+
+def config_problems(config: Config) -> list[Problem]:
+    """Returns what is wrong between sections: names that do not exist, a missing log or rule."""
+    problems = [*_data_problems(config), *_name_problems(config)]
+    try:
+        wanted_measures(config)
+    except ConfigError as error:
+        problems.extend(error.problems)
+    return problems
+
+
+def _data_problems(config: Config) -> Iterator[Problem]:
+    log = config.interactions
+    if config.split.type == "files":
+        if log is not None and log.path is not None:
+            text = "the rows come from split.train and split.test: remove path"
+            yield Problem(text, "interactions.path")
+        for side in ("train", "test"):
+            if getattr(config.split, side).path is None:
+                yield Problem("missing; the path of the rows", f"split.{side}.path")
+        return
+    if log is None or log.path is None:
+        yield Problem("missing; the path of the log", "interactions")
+    if config.ground_truth.relevant is None:
+        yield Problem(
+            "missing; say which rows count, e.g. \"event = 'click' AND dwell_seconds > 30\", "
+            "or TRUE for all of them",
+            "ground_truth.relevant",
+        )
+
+
+def _name_problems(config: Config) -> Iterator[Problem]:
+    asked = [("baselines", index, name) for index, name in enumerate(config.baselines)]
+    for number, constraint in enumerate(config.constraints):
+        place = f"constraints.{number}"
+        names = enumerate(constraint.generators or ())
+        asked += [(f"{place}.generators", index, name) for index, name in names]
+        bucket = constraint.bucket
+        if bucket is not None and bucket not in config.buckets:
+            yield Problem(
+                f"unknown bucket {bucket!r}.{did_you_mean(bucket, config.buckets)}"
+                f" Buckets: {', '.join(config.buckets) or 'none'}",
+                f"{place}.bucket",
+            )
+    for place, index, name in asked:
+        if name not in config.generators:
+            yield Problem(
+                f"unknown generator {name!r}.{did_you_mean(name, config.generators)}"
+                f" Generators: {', '.join(config.generators)}",
+                f"{place}.{index}",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration with the places where it was written."""
+
+    config: Config
+    document: Document
+
+    def redacted(self) -> dict[str, Any]:
+        """Returns the resolved configuration, values of the environment as written."""
+        return redacted(self.document, self.config.model_dump(mode="json", exclude_none=True))
+
+    def redacted_yaml(self) -> str:
+        """Returns `redacted` as YAML that loads again."""
+        data = self.config.model_dump(mode="json", exclude_none=True)
+        return redacted_yaml(self.document, data)
+
+    @contextmanager
+    def locating_errors(self) -> Iterator[None]:
+        """Gives each problem that is raised inside the place where its path was written."""
+        try:
+            yield
+        except RecoevalError as error:
+            raise error.located(lambda path: locate(self.document, path)) from error
+
+
+def load_config(
+    config: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    sets: Sequence[str] | Mapping[str, Any] = (),
+    date: datetime.date | None = None,
+) -> Loaded:
+    """Returns a configuration, checked.
+
+    Args:
+        config: path of the YAML file, or its content as a mapping.
+        sets: changes: {"generators.als.factors": 128}, or texts "generators.als.factors=128".
+        date: what {date} in a path stands for.
+
+    Raises:
+        ConfigError: all that is wrong with it, each problem with its place.
+    """
+    if isinstance(config, Mapping):
+        document = document_of(config, sets=sets, date=date)
+    else:
+        document = load_document(config, sets=sets, date=date)
+    loaded = Loaded(validate(document, Config), document)
+    with loaded.locating_errors():
+        problems = config_problems(loaded.config)
+        if problems:
+            raise ConfigError(*problems)
+    return loaded

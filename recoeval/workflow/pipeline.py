@@ -1,0 +1,206 @@
+"""A run, from the configuration to the verdict: `run` reads as the flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from recoeval.analysis.constraints import Verdict, check_constraints
+from recoeval.columns import ITEM_ID, QUERY_ID
+from recoeval.data.failures import reading
+from recoeval.data.inputs import count_lists, require_overlap, unlike_types
+from recoeval.data.lists import check_lists
+from recoeval.data.queries import blocks_of
+from recoeval.engine.local import Scored
+from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
+from recoeval.evaluation import Evaluation, Evaluator
+from recoeval.generators.base import Fitted
+from recoeval.generators.precomputed import Files
+from recoeval.workflow.config import Config, Loaded, load_config, wanted_measures
+from recoeval.workflow.manifest import Record, definitions_of
+from recoeval.workflow.prepare import Prepared, open_log, prepare
+from recoeval.workflow.progress import Progress, Silent
+from recoeval.workflow.store import Run, RunDirectory
+
+__all__ = ["run"]
+
+
+def run(
+    config: str | Path | Mapping[str, Any],
+    *,
+    set: Sequence[str] | Mapping[str, Any] = (),
+    date: date | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Returns a finished run of a configuration, written to its directory.
+
+    Args:
+        config: path of the YAML file, or its content as a mapping.
+        set: changes: {"generators.als.factors": 128}, or texts "generators.als.factors=128".
+        date: what {date} in a path stands for.
+        progress: is told each stage; silent by default.
+
+    Raises:
+        ConfigError: the configuration is wrong, or does not fit the data.
+        DataError: data is missing, unreadable, wrong or empty, or the output cannot be written.
+        EngineError: a generator failed.
+    """
+    loaded = load_config(config, sets=set, date=date)
+    with loaded.locating_errors():
+        return _run(loaded, Record(progress or Silent()))
+
+
+def _run(loaded: Loaded, record: Record) -> Run:
+    config, measured = loaded.config, wanted_measures(loaded.config)
+    directory = RunDirectory.create(config.output.path, config.name)
+    try:
+        with record.stage("read the log"):
+            log = open_log(config, now=datetime.now(UTC))
+        with record.stage("split and ground truth"):
+            prepared = prepare(config, log)
+        with record.stage("buckets"):
+            evaluator = Evaluator.of(
+                prepared.truth,
+                measured,
+                seen=prepared.seen,
+                activity=prepared.activity,
+                buckets=config.buckets,
+            )
+        work = _Work(config, prepared, evaluator, directory, record)
+        channels = {name: work.evaluate(name) for name in config.generators}
+        with record.stage("summary and constraints"):
+            evaluation = work.summarise(channels)
+            verdict = _judge(config, evaluation)
+        with record.stage("write"):
+            manifest = record.manifest(loaded, log, prepared, evaluation, directory.run_id)
+            text = loaded.redacted_yaml()
+            return directory.finish(evaluation, verdict, config=text, manifest=manifest)
+    finally:
+        directory.discard_empty()
+
+
+def _judge(config: Config, evaluation: Evaluation) -> Verdict:
+    return check_constraints(
+        config.constraints,
+        evaluation.summary,
+        baselines=config.baselines,
+        labels=evaluation.buckets,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What one generator gave: its scored blocks and the counts of its lists."""
+
+    parts: tuple[Scored, ...]
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Fits, recommends and scores the generators of a run, one after the other."""
+
+    config: Config
+    prepared: Prepared
+    evaluator: Evaluator
+    directory: RunDirectory
+    record: Record
+
+    def evaluate(self, name: str) -> Channel:
+        """Returns what a generator gives, block by block of queries.
+
+        Raises:
+            RecoevalError: it failed; the error names it.
+        """
+        generator = self.config.generators[name]
+        queries = self.prepared.truth.queries
+        with _naming(name):
+            with self.record.stage(f"{name}: fit"):
+                fitted = generator.fit(self.prepared.train)
+            with self.record.stage(f"{name}: lists", queries.height) as advance:
+                if isinstance(fitted, Files):
+                    channel = self._read(name, fitted)
+                    advance(queries.height)
+                else:
+                    channel = self._recommend(name, fitted, generator.block, advance)
+        return channel
+
+    def _recommend(
+        self, name: str, fitted: Fitted, size: int | None, advance: Callable[[int], None]
+    ) -> Channel:
+        """Returns what a trained generator gives; only one block of lists is held at a time."""
+        queries = self.prepared.truth.queries
+        parts, rows, lists_made = [], 0, 0
+        for number, block in enumerate(blocks_of(queries, size or queries.height)):
+            lists = fitted.recommend(block, self._depth()).collect()
+            if self.config.output.recommendations:
+                self.directory.write_lists(name, number, lists)
+            parts.append(self.evaluator.score(lists.lazy(), block))
+            rows += lists.height
+            lists_made += lists[QUERY_ID].n_unique()
+            advance(block.height)
+        return Channel(tuple(parts), {"rows": rows, "lists": lists_made})
+
+    def _read(self, name: str, files: Files) -> Channel:
+        """Returns what lists from files give; they are checked, and never held whole."""
+        what, queries = f"lists[{name}]", self.prepared.truth.queries
+        items = pl.concat(
+            [self.prepared.train.rows.select(ITEM_ID), self.prepared.truth.pairs.lazy().select(ITEM_ID)]
+        )
+        known = ((QUERY_ID, queries.lazy()), (ITEM_ID, items))
+        with reading(what):
+            problems = [
+                problem
+                for column, other in known
+                if (problem := unlike_types(files.lists, other, column, what, "the log"))
+            ]
+            if problems:
+                raise DataError(*problems)
+            for column, other in known:
+                require_overlap(files.lists, other, column, what, "the log")
+            counts = count_lists(files.lists, check_lists(files.lists, what=what), queries)
+            lists = files.recommend(queries, self._depth())
+            return Channel((self.evaluator.score(lists),), counts)
+
+    def summarise(self, channels: Mapping[str, Channel]) -> Evaluation:
+        """Returns the result tables of all generators."""
+        return self.evaluator.evaluation(
+            {name: channel.parts for name, channel in channels.items()},
+            counts={
+                "truth": dict(self.prepared.counts),
+                "lists": {name: dict(channel.counts) for name, channel in channels.items()},
+            },
+            definitions=definitions_of(self.config, self.prepared),
+            baselines=self.config.baselines,
+        )
+
+    def _depth(self) -> int:
+        """Returns the length of the lists asked for: one more shows a tie across the last cut."""
+        measured = self.evaluator.scorer.measures
+        tied = any(measure.metric.title == "tie_share" for measure in measured)
+        return max(measure.depth for measure in measured) + tied
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Makes every failure of a generator one that names it."""
+    path = f"generators.{name}"
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(
+            *(replace(each, path=f"{path}.{each.path}".rstrip(".")) for each in error.problems)
+        ) from error
+    except RecoevalError as error:
+        raise type(error)(
+            *(replace(each, path=each.path or path) for each in error.problems)
+        ) from error
+    except Exception as error:  # a generator is anybody's code: whatever it raises names it
+        text = f"{type(error).__name__}: {error}"
+        raise EngineError(Problem(text, path)) from error

@@ -1,0 +1,243 @@
+"""The run directory. A run exists if and only if its manifest does: it is written last."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from recoeval.analysis.constraints import Check, Constraint, Verdict
+from recoeval.columns import FOLD, GENERATOR, ITEM_ID, QUERY_ID, RANK, SCORE
+from recoeval.data.failures import reading
+from recoeval.errors import DataError, Problem
+from recoeval.evaluation import Evaluation
+from recoeval.metrics import Measure, parse_metric
+
+__all__ = ["Run", "RunDirectory", "open_run", "write_file"]
+
+MANIFEST = "manifest.json"
+CONFIG = "config.yaml"
+CONSTRAINTS = "constraints.json"
+SUMMARY = "summary.parquet"
+PER_QUERY = "per_query"
+HITS = "hits"
+RECOMMENDATIONS = "recommendations"
+COMPLETE = "complete"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished run.
+
+    Args:
+        path: its directory.
+        evaluation: the result tables.
+        verdict: the outcome of the constraints.
+        manifest: versions, fingerprints, counts, times: what manifest.json holds.
+    """
+
+    path: Path
+    evaluation: Evaluation
+    verdict: Verdict
+    manifest: Mapping[str, Any]
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """SUMMARY, one row a number."""
+        return self.evaluation.summary
+
+    @property
+    def per_query(self) -> pl.DataFrame:
+        """PER_QUERY, one row a generator and query."""
+        return self.evaluation.per_query
+
+    @property
+    def per_user(self) -> pl.DataFrame:
+        """PER_USER, one row a generator and user."""
+        return self.evaluation.per_user
+
+    @property
+    def hits(self) -> pl.DataFrame:
+        """HITS, one row a relevant item found."""
+        return self.evaluation.hits
+
+    def value(
+        self, metric: str, generator: str | None = None, bucket: str | None = None
+    ) -> float | None:
+        """Returns one number; see `Evaluation.value`."""
+        return self.evaluation.value(metric, generator, bucket)
+
+    def check(self, constraints: Sequence[str | Mapping[str, Any] | Constraint]) -> Verdict:
+        """Returns the verdict of further constraints; see `Evaluation.check`."""
+        return self.evaluation.check(constraints)
+
+
+def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Writes a file so that it is whole or absent: temporary name, fsync, rename, fsync.
+
+    Args:
+        path: the file; its folder is made.
+        write: writes the content to an open binary file.
+
+    Raises:
+        DataError: the place cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("xb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise DataError(Problem(f"cannot be written: {error.strerror}", str(path))) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=2, default=str, allow_nan=False) + "\n").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """A run directory while it is written."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, root: str | Path, name: str) -> RunDirectory:
+        """Returns a new, empty directory <root>/<name>/<run id>, unique.
+
+        Raises:
+            DataError: the place cannot be written.
+        """
+        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        path = Path(root).expanduser() / name / f"{moment}-{secrets.token_hex(3)}"
+        try:
+            path.mkdir(parents=True)
+        except OSError as error:
+            text = f"cannot be made: {error.strerror}; set output.path"
+            raise DataError(Problem(text, str(path))) from error
+        return cls(path)
+
+    @property
+    def run_id(self) -> str:
+        """The directory's own name."""
+        return self.path.name
+
+    def discard_empty(self) -> None:
+        """Removes the directory if nothing was written to it."""
+        if not any(self.path.iterdir()):
+            self.path.rmdir()
+
+    def write_lists(self, generator: str, number: int, lists: pl.DataFrame) -> None:
+        """Writes RECOMMENDATIONS of one block of a generator, whose name is checked before."""
+        keys = (pl.lit(0, pl.Int64).alias(FOLD), pl.lit(generator).alias(GENERATOR))
+        table = lists.select(*keys, QUERY_ID, ITEM_ID, RANK, SCORE).sort(QUERY_ID, RANK)
+        self._write_table(f"{RECOMMENDATIONS}/{generator}-{number:05d}.parquet", table)
+
+    def finish(
+        self,
+        evaluation: Evaluation,
+        verdict: Verdict,
+        *,
+        config: str,
+        manifest: Mapping[str, Any],
+    ) -> Run:
+        """Writes everything, the manifest last, and returns the run.
+
+        Args:
+            evaluation: the result tables.
+            verdict: the outcome of the constraints.
+            config: the resolved configuration as YAML, secrets not written.
+            manifest: what manifest.json holds.
+        """
+        write_file(self.path / CONFIG, lambda file: file.write(config.encode()))
+        self._write_table(f"{PER_QUERY}/part-00000.parquet", evaluation.per_query)
+        self._write_table(f"{HITS}/part-00000.parquet", evaluation.hits)
+        self._write_table(SUMMARY, evaluation.summary)
+        write_file(self.path / CONSTRAINTS, lambda file: file.write(_json(verdict.as_dict())))
+        write_file(self.path / MANIFEST, lambda file: file.write(_json(manifest)))
+        return Run(self.path, evaluation, verdict, json.loads(_json(manifest)))
+
+    def _write_table(self, name: str, table: pl.DataFrame) -> None:
+        write_file(self.path / name, table.write_parquet)
+
+
+def open_run(path: str | Path) -> Run:
+    """Returns a finished run.
+
+    Args:
+        path: the run's directory.
+
+    Raises:
+        DataError: no such directory, a run that did not finish, or a damaged one.
+    """
+    folder = Path(path).expanduser()
+    manifest = _read_json(folder, MANIFEST)
+    verdict = _verdict(_read_json(folder, CONSTRAINTS))
+    try:
+        measured = tuple(Measure(*parse_metric(label)) for label in manifest["measures"])
+        buckets = {name: tuple(labels) for name, labels in manifest["buckets"].items()}
+        evaluation = Evaluation(
+            _read_table(folder, SUMMARY),
+            _read_table(folder, f"{PER_QUERY}/*.parquet"),
+            _read_table(folder, f"{HITS}/*.parquet"),
+            {"truth": manifest["truth"], "lists": manifest["lists"]},
+            manifest["definitions"],
+            measured,
+            buckets,
+            tuple(manifest["baselines"]),
+        )
+    except KeyError as error:
+        raise DataError(Problem(f"has no {error}", str(folder / MANIFEST))) from error
+    return Run(folder, evaluation, verdict, manifest)
+
+
+def _read_json(folder: Path, name: str) -> dict[str, Any]:
+    file = folder / name
+    if not folder.is_dir():
+        raise DataError(Problem("no such run directory", str(folder)))
+    if not file.is_file():
+        text = f"no {name}: the run did not finish, its numbers are not to be used"
+        raise DataError(Problem(text, str(folder)))
+    try:
+        content = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise DataError(Problem(f"is no JSON: {error}", str(file))) from error
+    if not isinstance(content, dict):
+        raise DataError(Problem("is no JSON object", str(file)))
+    return content
+
+
+def _verdict(content: Mapping[str, Any]) -> Verdict:
+    checks = tuple(Check(**check) for check in content["checks"])
+    outcomes = tuple(
+        (row["constraint"], row["severity"], row["generator"], row["outcome"])
+        for row in content["constraints"]
+    )
+    return Verdict(content["outcome"], checks, outcomes)
+
+
+def _read_table(folder: Path, name: str) -> pl.DataFrame:
+    with reading(str(folder / name)):
+        return pl.scan_parquet(folder / name, hive_partitioning=False).collect()

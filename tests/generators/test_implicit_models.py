@@ -1,0 +1,172 @@
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from pydantic import ValidationError
+from scipy.sparse import csr_matrix
+
+from recoeval.errors import EngineError
+from recoeval.generators import ALS, Train
+from recoeval.generators.implicit_models import _pair_weights
+
+
+@pytest.fixture
+def by_hand():
+    """implicit itself on the pairs of a log, ids sorted; lists without seen items."""
+
+    def run(train: Train, k: int, **options) -> dict[object, list[object]]:
+        from implicit.cpu.als import AlternatingLeastSquares
+        from threadpoolctl import threadpool_limits
+
+        pairs = train.rows.group_by("user_id", "item_id").agg(pl.col("weight").sum()).collect()
+        users, items = (pairs[name].unique().sort().to_list() for name in ("user_id", "item_id"))
+        where = (
+            [users.index(user) for user in pairs["user_id"]],
+            [items.index(item) for item in pairs["item_id"]],
+        )
+        matrix = csr_matrix(
+            (pairs["weight"].to_numpy().astype(np.float32), where), shape=(len(users), len(items))
+        )
+        with threadpool_limits(1, "blas"):
+            model = AlternatingLeastSquares(num_threads=1, random_state=train.seed, **options)
+            model.fit(matrix, show_progress=False)
+            ids, scores = model.recommend(np.arange(len(users)), matrix, N=k)
+        real = scores > -1e30
+        return {user: [items[i] for i in ids[row][real[row]]] for row, user in enumerate(users)}
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"factors": 8, "iterations": 3, "regularization": 1.5, "alpha": 10.0},
+        {"factors": 200},
+        {"factors": 1},
+    ],
+)
+def test_equals_implicit_called_by_hand(toy, recommend, by_hand, options):
+    only_train = toy.with_train(seen=toy.train.rows.select("user_id", "item_id").unique())
+    lists = recommend(ALS(**options).fit(only_train.train), toy.queries, 20)
+    expected = by_hand(toy.train, 20, **ALS(**options).model_dump(exclude={"type"}))
+    ours = lists.group_by("query_id", maintain_order=True).agg("item_id")
+    found = dict(ours.iter_rows())
+    assert {user: items for user, items in expected.items() if items} == found
+
+
+def test_alpha_scales_the_weights_once(toy, recommend, equal):
+    doubled = toy.with_train(rows=toy.train.rows.with_columns(pl.col("weight") * 2))
+    equal(
+        recommend(ALS(alpha=2.0).fit(toy.train), toy.queries, 20),
+        recommend(ALS(alpha=1.0).fit(doubled.train), toy.queries, 20),
+    )
+
+
+def test_repeated_rows_add_their_weights(toy, recommend, equal):
+    summed = toy.train.rows.group_by("user_id", "item_id").agg(pl.col("weight").sort().sum())
+    equal(
+        recommend(ALS().fit(toy.train), toy.queries, 20),
+        recommend(ALS().fit(toy.with_train(rows=summed).train), toy.queries, 20),
+    )
+
+
+def test_other_seed_other_lists(toy, recommend):
+    first = recommend(ALS().fit(toy.train), toy.queries, 20)
+    second = recommend(ALS().fit(toy.with_train(seed=12).train), toy.queries, 20)
+    assert not first.equals(second)
+
+
+def test_cold_users_get_no_list(toy, recommend):
+    lists = recommend(ALS().fit(toy.train), toy.queries, 20)
+    assert not set(lists["query_id"]) & {5000, 5001}
+
+
+def test_several_threads_give_full_lists(toy, recommend):
+    lists = recommend(ALS().fit(toy.with_train(threads=2).train), toy.queries, 20)
+    assert lists.height == recommend(ALS().fit(toy.train), toy.queries, 20).height
+
+
+def test_ties_beyond_the_candidates_go_by_item(toy, recommend):
+    # Ten items alike in all users: only the order of ids may decide, also across the cut.
+    fitted = ALS(factors=4).fit(toy.train)
+    fitted.model.item_factors[:] = 0.25
+    fitted.model.item_factors[50:] = 0.5
+    fitted.model.user_factors[:] = 1.0
+    fitted = replace(fitted, seen=ALS().fit(toy.with_train(seen=None).train).seen)
+    lists = recommend(fitted, toy.queries.head(2), 15)
+    best = [*range(2050, 2060), *range(2000, 2005)]
+    assert lists["item_id"].to_list() == best * 2
+    assert lists["score"].to_list() == ([2.0] * 10 + [1.0] * 5) * 2
+
+
+def test_ties_beyond_the_candidates_leave_seen_items_out(toy, recommend):
+    fitted = ALS(factors=4).fit(toy.train)
+    fitted.model.item_factors[:] = 0.25
+    fitted.model.user_factors[:] = 1.0
+    for user in (1002, 1010, 1020):
+        query = pl.DataFrame({"query_id": [user], "user_id": [user]})
+        unseen = sorted(set(range(2000, 2060)) - toy.seen_by(user))
+        assert recommend(fitted, query, 10)["item_id"].to_list() == unseen[:10]
+
+
+def test_ties_among_the_candidates_go_by_item(toy, recommend):
+    fitted = ALS(factors=4).fit(toy.with_train(seen=None).train)
+    fitted.model.item_factors[:] = 0.25
+    fitted.model.item_factors[30] = 0.5
+    fitted.model.user_factors[:] = 1.0
+    best = [2030, *(item for item in range(2000, 2060) if item != 2030)]
+    for k in (50, 60):
+        assert recommend(fitted, toy.queries.head(1), k)["item_id"].to_list() == best[:k]
+
+
+def test_order_of_rows_does_not_round_the_sum():
+    # In float32 the small weights count only if they are added first.
+    ids = pl.Series([1])
+    for weights in ([2**24 + 1, 2**-29, 2**-29], [2**-29, 2**24 + 1, 2**-29]):
+        rows = pl.LazyFrame({"user_id": [1] * 3, "item_id": [1] * 3, "weight": weights})
+        rows = rows.cast({"weight": pl.Float64})
+        assert _pair_weights(rows, ids, ids).toarray().tolist() == [[2**24 + 2]]
+
+
+def test_a_fit_that_diverges(toy):
+    huge = toy.with_train(rows=toy.train.rows.with_columns(pl.lit(1e38).alias("weight")))
+    with pytest.raises(EngineError, match=r"the fit diverged: .* alpha=1e\+06 .* Lower alpha"):
+        ALS(alpha=1e6).fit(huge.train)
+
+
+def test_infinite_scores(toy):
+    fitted = ALS(factors=4).fit(toy.train)
+    fitted.model.user_factors[:] = 1e30
+    fitted.model.item_factors[:] = 1e30
+    with pytest.raises(EngineError, match="scores are infinite"):
+        fitted.recommend(toy.queries, 5)
+
+
+def test_no_advice_about_blas_threads(toy):
+    import implicit.utils
+
+    implicit.utils._checked_blas_config = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ALS(iterations=1).fit(toy.train)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"factors": 0},
+        {"factors": True},
+        {"factors": "64"},
+        {"iterations": 0},
+        {"regularization": -0.1},
+        {"regularization": float("nan")},
+        {"alpha": 0},
+        {"alpha": float("inf")},
+    ],
+)
+def test_options_out_of_range(options):
+    with pytest.raises(ValidationError):
+        ALS(**options)
