@@ -131,14 +131,10 @@ class Evaluation:
         for index, measure in enumerate(constrained_measures(bound)):
             if measure.label not in known:
                 raise _no_such("metric", measure.label, known, f"constraints.{index}.metric")
-        return check_constraints(
-            bound, self.summary, baselines=self.baselines, labels=self.buckets
-        )
+        return check_constraints(bound, self.summary, baselines=self.baselines, labels=self.buckets)
 
 
-def _no_such(
-    what: str, name: str, choices: Iterable[str], path: str | None = None
-) -> ConfigError:
+def _no_such(what: str, name: str, choices: Iterable[str], path: str | None = None) -> ConfigError:
     names = list(choices)
     hint = did_you_mean(name, names)
     text = f"unknown {what} {name!r}.{hint} Choices: {', '.join(names)}"
@@ -352,7 +348,7 @@ def evaluate(
     )
 
 
-def check_depths(k: Sequence[int] | int) -> tuple[int, ...]:
+def check_depths(k: Sequence[Any] | int) -> tuple[int, ...]:
     """Returns the depths.
 
     Raises:

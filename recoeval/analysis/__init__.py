@@ -1,0 +1,1 @@
+"""Analysis: frames in, frames and verdicts out."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 import polars as pl
-from pydantic import Field, Strict, model_validator
+from pydantic import Field, Strict, model_serializer, model_validator
 
 from recoeval.analysis.summary import ALL, CONFIDENCE, student_t
 from recoeval.columns import (
@@ -77,6 +77,11 @@ class Constraint(Component):
         if self.bucket is None and "match" in self.model_fields_set:
             raise ValueError("match chooses among buckets: give bucket as well")
         return self
+
+    @model_serializer
+    def _as_given(self) -> dict[str, Any]:
+        # "confidence: null" and an absent confidence differ, so only what was given is written.
+        return {name: getattr(self, name) for name in sorted(self.model_fields_set)}
 
     @property
     def text(self) -> str:
@@ -267,7 +272,7 @@ def _check_buckets(
         # Holm's first step: "some bucket keeps it" is a claim about the best of m.
         confidence = 1 - (1 - confidence) / len(found)
     return [
-        _check(constraint, generator, label, *row, confidence=confidence)
+        _check(constraint, generator, label, row, confidence=confidence)
         for row in found or [(constraint.match, None, None, 0)]
     ]
 
@@ -276,13 +281,11 @@ def _check(
     constraint: Constraint,
     generator: str,
     label: str,
-    bucket: str,
-    value: float | None,
-    ci_high: float | None,
-    users: int,
+    row: tuple[str, float | None, float | None, int],
     *,
     confidence: float | None,
 ) -> Check:
+    bucket, value, ci_high, users = row
     low = high = value
     needed: int | None = None
     if value is not None and confidence is not None:

@@ -26,7 +26,15 @@ from recoeval.columns import (
 from recoeval.data.buckets import Buckets
 from recoeval.metrics.base import Measure
 
-__all__ = ["ALL", "Interval", "interval_of", "mean_by_user", "per_user_table", "student_t", "summarise"]
+__all__ = [
+    "ALL",
+    "Interval",
+    "interval_of",
+    "mean_by_user",
+    "per_user_table",
+    "student_t",
+    "summarise",
+]
 
 ALL = "all"
 CONFIDENCE = 0.95
@@ -74,6 +82,7 @@ def interval_of(values: np.ndarray[Any, Any], *, tail: float = (1 - CONFIDENCE) 
 
 
 def student_t(degrees: int, probability: float) -> float:
+    """Returns the quantile of Student's t distribution with these degrees of freedom."""
     from scipy.special import stdtrit  # 40 times cheaper to import than scipy.stats
 
     return float(stdtrit(degrees, probability))

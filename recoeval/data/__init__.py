@@ -1,0 +1,1 @@
+"""Data in: sources, splits, truth, queries, buckets, lists."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -135,13 +136,15 @@ def read_recs(recs: object) -> Lists:
         DataError: missing columns, no rows, or what `check_lists` refuses.
     """
     lists = read_lists(recs, what="recs")
-    tie = "descending" if is_trec_run(recs) else "ascending"
+    tie: Literal["ascending", "descending"] = "descending" if is_trec_run(recs) else "ascending"
     names = [DEFAULT_GENERATOR]
     named = GENERATOR in lists.collect_schema().names()
     if named:
-        names = lists.select(pl.col(GENERATOR).unique().sort()).collect(engine="streaming")[
-            GENERATOR
-        ].to_list()
+        names = (
+            lists.select(pl.col(GENERATOR).unique().sort())
+            .collect(engine="streaming")[GENERATOR]
+            .to_list()
+        )
     if not names:
         raise DataError(Problem("no rows", "recs"))
     if None in names:
@@ -155,9 +158,7 @@ def read_recs(recs: object) -> Lists:
     return Lists(by_generator, facts)
 
 
-def count_lists(
-    lists: pl.LazyFrame, facts: ListFacts, evaluated: pl.DataFrame
-) -> dict[str, int]:
+def count_lists(lists: pl.LazyFrame, facts: ListFacts, evaluated: pl.DataFrame) -> dict[str, int]:
     """Returns what was read of a generator's lists, and how many of them nobody asked for.
 
     Args:
@@ -188,8 +189,8 @@ def read_train(train: object | None) -> History:
     if pairs.is_empty():
         raise DataError(Problem("no rows", "train"))
     count = pl.len().cast(pl.Int64)
-    activity = pairs.lazy().group_by(USER_ID).agg(
-        count.alias(TRAIN_INTERACTIONS), count.alias(TRAIN_ROWS)
+    activity = (
+        pairs.lazy().group_by(USER_ID).agg(count.alias(TRAIN_INTERACTIONS), count.alias(TRAIN_ROWS))
     )
     return History(pairs.lazy().unique(), activity)
 
@@ -220,8 +221,7 @@ def _with_ids(table: object, what: str, *, items: bool = True) -> pl.LazyFrame:
     keys = [name for name in (QUERY_ID, USER_ID) if name in names]
     columns = ", ".join(names)
     if not keys:
-        text = f"no column user_id or query_id. Columns: {columns}"
-        raise DataError(Problem(text, what))
+        raise DataError(Problem(f"no column user_id or query_id. Columns: {columns}", what))
     if items and ITEM_ID not in names:
         raise DataError(Problem(f"no column item_id. Columns: {columns}", what))
     ids = [*keys, ITEM_ID] if items else keys

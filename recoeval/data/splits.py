@@ -69,13 +69,11 @@ class Windows:
 
     def test(self, log: pl.LazyFrame) -> pl.LazyFrame:
         """Returns the rows of the test window."""
-        return log.filter(pl.col(TIMESTAMP).is_between(_at(self.cutoff), _at(self.test_end), "left"))
+        return log.filter(_between(self.cutoff, self.test_end))
 
     def gap(self, log: pl.LazyFrame) -> pl.LazyFrame:
         """Returns the rows between the windows, which neither side uses."""
-        return log.filter(
-            pl.col(TIMESTAMP).is_between(_at(self.train_end), _at(self.cutoff), "left")
-        )
+        return log.filter(_between(self.train_end, self.cutoff))
 
     def later(self, log: pl.LazyFrame) -> pl.LazyFrame:
         """Returns the rows after the test window, which neither side uses."""
@@ -84,6 +82,10 @@ class Windows:
 
 def _at(moment: datetime) -> pl.Expr:
     return pl.lit(moment, TIMESTAMP_DTYPE)
+
+
+def _between(start: datetime, end: datetime) -> pl.Expr:
+    return pl.col(TIMESTAMP).is_between(_at(start), _at(end), closed="left")
 
 
 def since(end: datetime | None, window: timedelta | None) -> pl.Expr:
@@ -96,7 +98,7 @@ def since(end: datetime | None, window: timedelta | None) -> pl.Expr:
         return pl.lit(True)
     if end is None:
         raise ConfigError(Problem("a window needs timestamps, and the log has none", "window"))
-    return pl.col(TIMESTAMP).is_between(_at(end - window), _at(end), "left")
+    return _between(end - window, end)
 
 
 def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
@@ -116,9 +118,11 @@ def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
         '2026-01-06T00:00:00.000001+00:00'
     """
     times = pl.col(TIMESTAMP)
-    start, latest = log.select(times.min().alias("a"), times.max().alias("b")).collect(
-        engine="streaming"
-    ).row(0)
+    start, latest = (
+        log.select(times.min().alias("a"), times.max().alias("b"))
+        .collect(engine="streaming")
+        .row(0)
+    )
     after_latest = latest + _TICK
     if split.fraction is not None:
         cutoff, test_end = _cutoff_of_fraction(split.fraction, log), after_latest
@@ -126,8 +130,7 @@ def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
         cutoff = split.test_start
         test_end = cutoff + split.test if split.test else after_latest
     else:
-        assert split.test is not None
-        cutoff, test_end = after_latest - split.test, after_latest
+        cutoff, test_end = after_latest - (split.test or timedelta(0)), after_latest
     windows = Windows(cutoff - split.gap, cutoff, test_end)
     if latest < cutoff:
         raise DataError(

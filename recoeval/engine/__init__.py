@@ -1,0 +1,1 @@
+"""The engine: one pass from lists to one row a query."""

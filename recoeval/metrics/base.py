@@ -20,7 +20,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import polars as pl
 from pydantic import ValidationError
@@ -77,7 +77,7 @@ class Metric(Component, ABC):
     source: ClassVar[str]
     """Paper or library of the formula."""
 
-    def __init_subclass__(cls, name: str | None = None, **kwargs: object) -> None:
+    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if name is not None:
             cls.title = name
@@ -167,9 +167,7 @@ def parse_metric(text: str, *, path: str = "metrics") -> tuple[Metric, int | Non
     match = _SHAPE.fullmatch(text)
     if match is None:
         hint = " Quote this metric." if text.count("(") != text.count(")") else ""
-        raise ConfigError(
-            Problem(f"expected name(option=value, ...)@K, got {text!r}.{hint}", path)
-        )
+        raise ConfigError(Problem(f"expected name(option=value, ...)@K, got {text!r}.{hint}", path))
     name, options, depth = match.groups()
     if name not in METRICS:
         raise ConfigError(

@@ -31,7 +31,7 @@ class MAP(Metric, name="map"):
     source = "trec_eval map_cut (denominator=relevant); Manning, Raghavan, Schuetze, 8.4"
 
     denominator: Literal["capped", "relevant"] = "capped"
-    """capped: min(K, |R|), so that 1 can be reached; relevant: |R|, as trec_eval, ranx, RecTools."""
+    """capped: min(K, |R|), so that 1 can be reached; relevant: |R|, as trec_eval and ranx do."""
 
     def terms(self, k: int) -> tuple[Term, ...]:
         return (Term("hits", f"precisions@{k}", within(k, pl.col(HIT_NUMBER) / pl.col(RANK))),)

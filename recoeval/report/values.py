@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Cell", "Column", "Group", "Interval", "Paragraph", "Rate", "Section", "Table", "Word"]
+__all__ = [
+    "Cell",
+    "Column",
+    "Group",
+    "Interval",
+    "Paragraph",
+    "Rate",
+    "Row",
+    "Section",
+    "Table",
+    "Tone",
+    "Word",
+]
 
 Tone = Literal["plain", "strong", "good", "bad", "doubt"]
 
@@ -42,6 +54,8 @@ class Word:
 Cell = str | int | Rate | Interval | Word | None
 """Text, a count, a value of a metric, an interval; None where there is nothing to show."""
 
+Row = tuple[Cell, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -60,10 +74,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows of a table below a heading of their own; "" for none."""
+    """Rows of a table, below a heading of their own if there is one."""
 
     title: Word | None
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +94,14 @@ class Table:
     notes: tuple[str, ...] = ()
 
     @property
-    def rows(self) -> tuple[tuple[Cell, ...], ...]:
+    def rows(self) -> tuple[Row, ...]:
         """All rows, in order."""
         return tuple(row for group in self.groups for row in group.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Lines of text below a title; no title: ""."""
+    """Lines of text below a title, "" for none."""
 
     title: str
     lines: tuple[Word, ...]

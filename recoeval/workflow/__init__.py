@@ -1,0 +1,1 @@
+"""The workflow: configuration, run directory and pipeline."""

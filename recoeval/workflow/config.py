@@ -31,20 +31,20 @@ from recoeval.workflow.loading import (
     redacted_yaml,
     validate,
 )
+from recoeval.workflow.paths import absolute_paths, resolve_paths
 
 __all__ = ["Config", "Engine", "Loaded", "Output", "load_config", "wanted_measures"]
 
 if TYPE_CHECKING:
     AnyGenerator = Generator
 else:
-    AnyGenerator = Annotated[Union[tuple(GENERATORS.values())], Field(discriminator="type")]
+    # A union of a computed tuple has no other spelling.
+    AnyGenerator = Annotated[Union[tuple(GENERATORS.values())], Field(discriminator="type")]  # noqa: UP007
 
 
 def _safe_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}", name):
-        raise ValueError(
-            f"expected a name of letters, digits, '_', '-', '+' and '.', got {name!r}"
-        )
+        raise ValueError(f"expected a name of letters, digits, '_', '-', '+' and '.', got {name!r}")
     return name
 
 
@@ -108,7 +108,7 @@ class Config(Component):
     """What is computed: recall, or ndcg(gain=exponential)@10."""
     k: Annotated[tuple[Count, ...], BeforeValidator(_one_or_many)] = (10, 100)
     """Depths for metrics that name none."""
-    buckets: dict[Name, Bucket] = {}
+    buckets: dict[Name, Bucket] = Field(default_factory=dict)
     """Groups of queries whose numbers are shown apart."""
     constraints: tuple[Constraint, ...] = ()
     """What must hold for the exit code to be 0."""
@@ -191,10 +191,10 @@ class Loaded:
         """Returns the resolved configuration, values of the environment as written."""
         return redacted(self.document, self.config.model_dump(mode="json", exclude_none=True))
 
-    def redacted_yaml(self) -> str:
-        """Returns `redacted` as YAML that loads again."""
+    def stored_yaml(self) -> str:
+        """Returns `redacted` as YAML that loads to the same from any folder."""
         data = self.config.model_dump(mode="json", exclude_none=True)
-        return redacted_yaml(self.document, data)
+        return redacted_yaml(self.document, absolute_paths(data))
 
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
@@ -225,6 +225,7 @@ def load_config(
         document = document_of(config, sets=sets, date=date)
     else:
         document = load_document(config, sets=sets, date=date)
+    document = resolve_paths(document)
     loaded = Loaded(validate(document, Config), document)
     with loaded.locating_errors():
         problems = config_problems(loaded.config)

@@ -123,10 +123,11 @@ def _document(
         data=_plain(tree),
         origins={place: value.origin for place, value in flat.items() if value.origin},
         written={
-            place: Written(value.written, value.plain, value.variables, value.secret)
+            place: Written(value.written, value.plain, value.variables)
             for place, value in flat.items()
             if value.written is not None
         },
+        hidden={place: value.written or "..." for place, value in flat.items() if value.secret},
     )
 
 
@@ -204,7 +205,8 @@ class _Files:
             raise refused(str(error)) from None
         except (OSError, ValueError, RuntimeError):
             raise refused(f"not a path: {entry.content!r}") from None
-        shown = printable(os.fspath(Path(self.chain[-1][1]).parent / name if self.chain else name))
+        beside = Path(self.chain[-1][1]).parent / name if self.chain else Path(name)
+        shown = printable(os.path.normpath(beside))
         if missing:
             raise refused(f"no such file: {shown}")
         if real in [known for known, _ in self.chain]:

@@ -34,7 +34,7 @@ __all__ = ["run"]
 def run(
     config: str | Path | Mapping[str, Any],
     *,
-    set: Sequence[str] | Mapping[str, Any] = (),
+    set: Sequence[str] | Mapping[str, Any] = (),  # noqa: A002 - as --set on the command line
     date: date | None = None,
     progress: Progress | None = None,
 ) -> Run:
@@ -79,7 +79,7 @@ def _run(loaded: Loaded, record: Record) -> Run:
             verdict = _judge(config, evaluation)
         with record.stage("write"):
             manifest = record.manifest(loaded, log, prepared, evaluation, directory.run_id)
-            text = loaded.redacted_yaml()
+            text = loaded.stored_yaml()
             return directory.finish(evaluation, verdict, config=text, manifest=manifest)
     finally:
         directory.discard_empty()
@@ -150,9 +150,8 @@ class _Work:
     def _read(self, name: str, files: Files) -> Channel:
         """Returns what lists from files give; they are checked, and never held whole."""
         what, queries = f"lists[{name}]", self.prepared.truth.queries
-        items = pl.concat(
-            [self.prepared.train.rows.select(ITEM_ID), self.prepared.truth.pairs.lazy().select(ITEM_ID)]
-        )
+        rows, pairs = self.prepared.train.rows, self.prepared.truth.pairs.lazy()
+        items = pl.concat([rows.select(ITEM_ID), pairs.select(ITEM_ID)])
         known = ((QUERY_ID, queries.lazy()), (ITEM_ID, items))
         with reading(what):
             problems = [
@@ -201,6 +200,6 @@ def _naming(name: str) -> Iterator[None]:
         raise type(error)(
             *(replace(each, path=each.path or path) for each in error.problems)
         ) from error
-    except Exception as error:  # a generator is anybody's code: whatever it raises names it
+    except Exception as error:  # anybody's code: what it raises must name it
         text = f"{type(error).__name__}: {error}"
         raise EngineError(Problem(text, path)) from error

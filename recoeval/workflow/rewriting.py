@@ -108,7 +108,7 @@ class Words:
 
     def _place(self, match: re.Match[str]) -> str:
         if match[1] != "date":
-            raise Unusable(f"unknown {match[0]!r}: {{date}} is what can stand in a path")
+            raise Unusable(f"unknown {printable(match[0])} in a path: only {{date}} exists")
         if self.date is None:
             raise Unusable("{date} needs a date: pass --date, e.g. --date 2026-11-29")
         return f"{self.date:%Y-%m-%d}"
@@ -153,7 +153,7 @@ def _expand(value: Value, location: Location, words: Words, problems: list[Probl
         plain=alone,
         written=written if names or written != text else None,
         variables=names,
-        secret=any(_SECRET.search(word) for word in (key, *names)) if names else False,
+        secret=value.secret or (bool(names) and any(map(_SECRET.search, (key, *names)))),
     )
 
 
@@ -204,6 +204,7 @@ def apply_sets(tree: Value, sets: Sets) -> Value:
                 value = parse_yaml(text, "", origin=origin)
             else:
                 value = value_of(item[1], (), origin)
+            value = replace(value, secret=_is_secret_set(name))
             tree = _put(tree, keys, value, ())
         except Unusable as error:
             problems.append(Problem(str(error), "", str(origin)))
@@ -217,11 +218,17 @@ def apply_sets(tree: Value, sets: Sets) -> Value:
 def _set_origin(name: str, item: str | tuple[str, Any]) -> Origin:
     """Returns the text of a set, cut to a readable length; a secret's value is not shown."""
     option, shown = ("--set", item) if isinstance(item, str) else ("set", f"{name}={item[1]!r}")
-    if _SECRET.search(name.rpartition(".")[2]):
+    if _is_secret_set(name):
         shown = f"{name}=..."
     if len(shown) > _LONGEST_SET:
         shown = f"{shown[:_LONGEST_SET]}..."
     return Origin(printable(f"{option} {shown}"), sets=name)
+
+
+def _is_secret_set(name: str) -> bool:
+    """Whether a set names a secret; a key that is called key names a column."""
+    last = name.rpartition(".")[2]
+    return last != "key" and _SECRET.search(last) is not None
 
 
 def _set_keys(name: str, sign: str) -> list[str]:

@@ -32,13 +32,11 @@ class Written:
         text: the text as written, dates replaced.
         plain: it is one unquoted variable, and may have become a number.
         variables: the environment variables in it.
-        secret: nobody should see the value.
     """
 
     text: str
     plain: bool = False
     variables: tuple[str, ...] = ()
-    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +47,13 @@ class Document:
         data: mappings, lists and scalars; no `extends`, short forms written out.
         origins: where values were written; nothing for what no file and no option wrote.
         written: texts as written, for values that came from the environment.
+        hidden: what errors show for values that nobody should see.
     """
 
     data: dict[str, Any]
     origins: Mapping[Location, Origin] = field(default_factory=dict)
     written: Mapping[Location, Written] = field(default_factory=dict)
+    hidden: Mapping[Location, str] = field(default_factory=dict)
 
     @property
     def secrets(self) -> frozenset[Location]:
@@ -260,7 +260,7 @@ def _unknown_type(finding: _Finding, value: object, _text: str) -> str:
     hint = did_you_mean(kind, choices) if isinstance(kind, str) else ""
     other = ""
     if not hint and len(finding.location) > 1 and kind == finding.location[-1]:
-        other = f"; a name of its own says its type: {kind}: {{type: {choices[0]}}}"
+        other = f"; a name of its own needs a type: {kind}: {{type: {choices[0]}}}"
     return f"unknown {noun} {_show(kind)}.{hint} Choices: {', '.join(choices)}{other}"
 
 
@@ -273,8 +273,9 @@ def _own_words(finding: _Finding, _value: object, _text: str) -> str:
 
 
 def _bad_key(finding: _Finding, _value: object, _text: str) -> str:
-    said = finding.message.removeprefix("Input should be ").removeprefix("String should ")
-    return f"the key {_show(finding.location[-1])} does not fit: expected {said}"
+    pattern = finding.context.get("pattern")
+    expected = f"text that matches {pattern}" if pattern else "another one"
+    return f"the key {_show(finding.location[-1])} does not fit: expected {expected}"
 
 
 def _length(finding: _Finding, _value: object, text: str) -> str:
@@ -326,28 +327,27 @@ def _show(value: object) -> str:
 
 def _shown(document: Document, location: Location) -> str:
     """Returns the value at a location as text; values of secrets as they were written."""
-    text = _show(_veiled(_at(document.data, location), location, document.written))
+    text = _show(_veiled(_at(document.data, location), location, document.hidden))
     written = document.written.get(location)
-    if written is None or written.secret or not written.variables:
+    if written is None or location in document.hidden or not written.variables:
         return text
     return f"{text} from {written.text}"
 
 
-def _veiled(value: Any, location: Location, written: Mapping[Location, Written]) -> Any:
-    if location in written and written[location].secret:
-        return written[location].text
+def _veiled(value: Any, location: Location, hidden: Mapping[Location, str]) -> Any:
+    if location in hidden:
+        return hidden[location]
     if isinstance(value, Mapping):
-        return {k: _veiled(v, (*location, k), written) for k, v in value.items()}
+        return {k: _veiled(v, (*location, k), hidden) for k, v in value.items()}
     if isinstance(value, list):
-        return [_veiled(v, (*location, i), written) for i, v in enumerate(value)]
+        return [_veiled(v, (*location, i), hidden) for i, v in enumerate(value)]
     return value
 
 
 def _mask(document: Document, message: str) -> str:
     """Returns the message with values of secrets, which validators may have put in, hidden."""
-    for place, written in document.written.items():
+    for place, text in document.hidden.items():
         value = _at(document.data, place)
-        if written.secret and len(str(value)) >= _SHORTEST_SECRET:
-            message = message.replace(repr(value), repr(written.text))
-            message = message.replace(str(value), written.text)
+        if len(str(value)) >= _SHORTEST_SECRET:
+            message = message.replace(repr(value), repr(text)).replace(str(value), text)
     return message

@@ -1,0 +1,202 @@
+"""Tables of metrics: generators x metrics, overall and by bucket; quality of the lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from recoeval.analysis.constraints import Verdict
+from recoeval.analysis.summary import ALL, FEW_NON_ZERO, FEW_USERS
+from recoeval.columns import (
+    BUCKET,
+    BUCKET_BY,
+    CI_HIGH,
+    CI_LOW,
+    GENERATOR,
+    METRIC,
+    QUERIES,
+    STATISTIC,
+    TOO_FEW_USERS,
+    USERS,
+    VALUE,
+)
+from recoeval.metrics import Measure
+from recoeval.report.values import Cell, Column, Group, Interval, Rate, Row, Table
+
+__all__ = ["bucket_tables", "leading_measure", "list_quality", "metric_table"]
+
+
+def leading_measure(measures: Sequence[Measure], verdict: Verdict) -> Measure | None:
+    """Returns the measure that is shown with its interval.
+
+    It is the first one that a constraint names, else the first metric at its largest K; None
+    where nothing is averaged over users.
+    """
+    averaged = {measure.label: measure for measure in _averaged(measures)}
+    for check in verdict.checks:
+        if check.metric in averaged:
+            return averaged[check.metric]
+    if not averaged:
+        return None
+    name = next(iter(averaged.values())).metric.name
+    same = [measure for measure in averaged.values() if measure.metric.name == name]
+    return max(same, key=lambda measure: measure.depth)
+
+
+def _averaged(measures: Iterable[Measure]) -> list[Measure]:
+    return [measure for measure in measures if measure.metric.statistic == "macro"]
+
+
+def metric_table(summary: pl.DataFrame, measures: Sequence[Measure], lead: Measure) -> Table:
+    """Returns generators x metrics over all evaluated users.
+
+    Args:
+        summary: SUMMARY.
+        measures: what was computed, in order.
+        lead: the measure that comes first, with its interval.
+    """
+    others = [measure for measure in _averaged(measures) if measure != lead]
+    overall = summary.filter(pl.col(BUCKET_BY) == ALL)
+    rows: list[Row] = []
+    for own in overall.partition_by(GENERATOR, maintain_order=True):
+        name = str(own[GENERATOR][0])
+        by_user = _cells(own, "macro", lead, others)
+        rows.append((name, *by_user))
+        by_query = _cells(own, "macro_query", lead, others)
+        if _differ(by_query, by_user):
+            rows.append((f"{name}, by query", *by_query))
+    users, queries = overall[USERS].max(), overall[QUERIES].max()
+    title = f"Metrics, means over {users:,} users"
+    if users != queries:
+        title += f" with {queries:,} queries"
+    keys = (Column("generator", key=True, right=False),)
+    return _table(title, keys, rows, lead, others)
+
+
+def _differ(by_query: Sequence[Cell], by_user: Sequence[Cell]) -> bool:
+    """Returns whether means over queries exist and are not those over users."""
+    pairs = zip(by_query, by_user, strict=True)
+    return any(
+        isinstance(one, Rate) and one.value is not None and one != other for one, other in pairs
+    )
+
+
+def bucket_tables(
+    summary: pl.DataFrame, measures: Sequence[Measure], lead: Measure, verdict: Verdict
+) -> list[Table]:
+    """Returns one table a bucket name: generators x buckets with users and metrics.
+
+    Args:
+        summary: SUMMARY.
+        measures: what was computed, in order.
+        lead: the measure that comes first, with its interval.
+        verdict: the K of its constraints are shown; else each metric's largest K.
+    """
+    others = _at_constrained_depths(measures, lead, verdict)
+    keys = (
+        Column("generator", key=True, right=False),
+        Column("bucket", key=True, right=False),
+        Column("users", key=True),
+    )
+    tables = []
+    for name in summary[BUCKET_BY].unique(maintain_order=True):
+        if name == ALL:
+            continue
+        rows: list[Row] = []
+        part = summary.filter(pl.col(BUCKET_BY) == name)
+        for own in part.partition_by(GENERATOR, BUCKET, maintain_order=True):
+            about = own.select(GENERATOR, BUCKET, USERS).row(0)
+            rows.append((*about, *_cells(own, "macro", lead, others)))
+        tables.append(_table(f"Metrics by {name}", keys, rows, lead, others))
+    return tables
+
+
+def _at_constrained_depths(
+    measures: Sequence[Measure], lead: Measure, verdict: Verdict
+) -> list[Measure]:
+    """Returns each metric at the K of the constraints, or at its largest K where it has none."""
+    constrained = {check.metric for check in verdict.checks}
+    depths = {measure.k for measure in measures if measure.label in constrained} or {lead.k}
+    by_name: dict[str, list[Measure]] = {}
+    for measure in _averaged(measures):
+        by_name.setdefault(measure.metric.name, []).append(measure)
+    chosen: list[Measure] = []
+    for same in by_name.values():
+        at_depths = [measure for measure in same if measure.k in depths]
+        chosen += at_depths or [max(same, key=lambda measure: measure.depth)]
+    return [measure for measure in chosen if measure != lead]
+
+
+def list_quality(summary: pl.DataFrame, measures: Sequence[Measure]) -> Table | None:
+    """Returns generators x list-quality metrics, None if none was asked for.
+
+    Args:
+        summary: SUMMARY.
+        measures: what was computed, in order.
+    """
+    asked = [measure for measure in measures if measure.metric.statistic == "micro"]
+    if not asked:
+        return None
+    overall = summary.filter(pl.col(BUCKET_BY) == ALL)
+    rows: list[Row] = []
+    for own in overall.partition_by(GENERATOR, maintain_order=True):
+        found = _by_label(own, "micro")
+        # Without the mark: it is about intervals, and these have none.
+        values = (Rate(found[measure.label][VALUE]) for measure in asked)
+        rows.append((str(own[GENERATOR][0]), *values))
+    columns = (Column("generator", key=True, right=False), *(Column(m.label) for m in asked))
+    notes = ["-  no value: no lists, or none with scores"] if _without_value(rows) else []
+    title = "Quality of the lists as delivered"
+    return Table(title, columns, (Group(None, tuple(rows)),), tuple(notes))
+
+
+def _by_label(rows: pl.DataFrame, statistic: str) -> dict[str, dict[str, Any]]:
+    found = rows.filter(pl.col(STATISTIC) == statistic)
+    return {row[METRIC]: row for row in found.iter_rows(named=True)}
+
+
+def _cells(
+    rows: pl.DataFrame, statistic: str, lead: Measure, others: Sequence[Measure]
+) -> tuple[Cell, ...]:
+    """Returns the cells of one generator in one bucket: lead, its interval, the others."""
+    found = _by_label(rows, statistic)
+    ends = found.get(lead.label, {})
+    interval = Interval(ends.get(CI_LOW), ends.get(CI_HIGH))
+    return (
+        _rate(ends),
+        interval if interval.low is not None else None,
+        *(_rate(found.get(measure.label, {})) for measure in others),
+    )
+
+
+def _rate(row: Mapping[str, Any]) -> Rate:
+    return Rate(row.get(VALUE), bool(row.get(TOO_FEW_USERS)))
+
+
+def _without_value(rows: Iterable[Row]) -> bool:
+    return any(isinstance(cell, Rate) and cell.value is None for row in rows for cell in row)
+
+
+def _table(
+    title: str,
+    keys: Sequence[Column],
+    rows: Sequence[Row],
+    lead: Measure,
+    others: Sequence[Measure],
+) -> Table:
+    columns = [*keys, Column(lead.label), Column("95% interval")]
+    columns += [Column(measure.label) for measure in others]
+    notes = []
+    rates = [cell for row in rows for cell in row if isinstance(cell, Rate)]
+    if any(rate.few and rate.value is not None for rate in rates):
+        notes.append(
+            f"*  too few users: fewer than {FEW_USERS}, or fewer than {FEW_NON_ZERO} with a "
+            "value other than 0"
+        )
+    if _without_value(rows):
+        notes.append("-  no value: no users")
+    elif any(cell is None for row in rows for cell in row):
+        notes.append("-  no interval: one user, or a mean over queries")
+    return Table(title, tuple(columns), (Group(None, tuple(rows)),), tuple(notes))
