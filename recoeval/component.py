@@ -21,6 +21,8 @@ __all__ = ["Component", "Count", "Duration", "Instant", "Number", "Share"]
 
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([wdhms])")
+# A thousand years: what is longer would leave the calendar when it is taken off a moment.
+_LONGEST_DAYS = 365_000
 
 
 class Component(BaseModel):
@@ -33,7 +35,7 @@ def parse_duration(value: Any) -> timedelta:
     """Returns the length of time of a text such as "3d", "12h", "30m", "45s" or "1w".
 
     Raises:
-        ValueError: the text is not a number with one of these units.
+        ValueError: the text is not a number with one of these units, or longer than 365000d.
 
     Example:
         >>> parse_duration("36h")
@@ -44,7 +46,13 @@ def parse_duration(value: Any) -> timedelta:
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         raise ValueError(f"expected a duration such as 3d, 12h, 30m or 45s, got {value!r}")
-    return timedelta(**{_UNITS[match[2]]: float(match[1])})
+    try:
+        length = timedelta(**{_UNITS[match[2]]: float(match[1])})
+    except OverflowError:
+        length = timedelta.max
+    if length > timedelta(days=_LONGEST_DAYS):
+        raise ValueError(f"expected a duration of at most {_LONGEST_DAYS}d, got {value!r}")
+    return length
 
 
 def format_duration(value: timedelta) -> str:
@@ -54,11 +62,12 @@ def format_duration(value: timedelta) -> str:
         >>> format_duration(timedelta(hours=36))
         '36h'
     """
-    seconds = value.total_seconds()
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds % size == 0:
-            return f"{int(seconds // size)}{unit}"
-    return f"{seconds:g}s"
+    for unit, name in (("d", "days"), ("h", "hours"), ("m", "minutes"), ("s", "seconds")):
+        count, rest = divmod(value, timedelta(**{name: 1}))
+        if not rest:
+            return f"{count}{unit}"
+    # All digits: %g would round them and write 1e-06.
+    return f"{count}.{rest.microseconds:06d}".rstrip("0") + "s"
 
 
 def parse_instant(value: Any) -> datetime:
@@ -81,7 +90,10 @@ def parse_instant(value: Any) -> datetime:
         raise ValueError(f"expected a time such as 2022-05-05T16:00:00Z, got {value!r}")
     if moment.tzinfo is None:
         raise ValueError(f"{value!r} has no time zone: add one, e.g. Z for UTC")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{value!r} is no time of the years 1 to 9999 in UTC") from None
 
 
 def _positive(value: timedelta) -> timedelta:

@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from recoeval.columns import ITEM_ID, TIMESTAMP, TIMESTAMP_DTYPE, USER_ID
-from recoeval.component import Component, Duration, Instant, Share, Span
+from recoeval.component import Component, Duration, Instant, Share, Span, format_duration
 from recoeval.data.sources import Source
 from recoeval.errors import ConfigError, DataError, Problem
 
@@ -141,7 +141,7 @@ def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
         )
     if start >= windows.train_end:
         name = "test_start" if split.test_start else "fraction" if split.fraction else "test"
-        gap = f" less a gap of {split.gap}" if split.gap else ""
+        gap = f" less a gap of {format_duration(split.gap)}" if split.gap else ""
         raise DataError(
             Problem(
                 f"the cutoff {_text(cutoff)}{gap} leaves no train rows; "

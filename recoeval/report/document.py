@@ -47,11 +47,11 @@ def results_document(results: Results) -> dict[str, Any]:
 
 
 def json_text(document: Mapping[str, Any] | list[Any]) -> str:
-    """Returns a document as JSON text; times in ISO 8601, infinite numbers and NaN as null.
+    r"""Returns a document as JSON text; times in ISO 8601, infinite numbers and NaN as null.
 
     Example:
         >>> json_text({"value": float("nan")})
-        '{\\n  "value": null\\n}'
+        '{\n  "value": null\n}'
     """
     return json.dumps(_plain(document), indent=2, allow_nan=False)
 

@@ -23,7 +23,7 @@ from recoeval.columns import (
     VALUE,
 )
 from recoeval.metrics import Measure
-from recoeval.report.values import Cell, Column, Group, Interval, Rate, Row, Table
+from recoeval.report.values import MARK, Cell, Column, Count, Group, Interval, Rate, Row, Table
 
 __all__ = ["bucket_tables", "leading_measure", "list_quality", "metric_table"]
 
@@ -67,12 +67,13 @@ def metric_table(summary: pl.DataFrame, measures: Sequence[Measure], lead: Measu
         by_query = _cells(own, "macro_query", lead, others)
         if _differ(by_query, by_user):
             rows.append((f"{name}, by query", *by_query))
-    users, queries = overall[USERS].max(), overall[QUERIES].max()
-    title = f"Metrics, means over {users:,} users"
+    users, queries = overall.select(pl.col(USERS, QUERIES).max()).row(0)
+    few = users < FEW_USERS
+    title = f"Metrics, means over {users:,} users" + (MARK if few else "")
     if users != queries:
         title += f" with {queries:,} queries"
     keys = (Column("generator", key=True, right=False),)
-    return _table(title, keys, rows, lead, others)
+    return _table(title, keys, rows, lead, others, few=few)
 
 
 def _differ(by_query: Sequence[Cell], by_user: Sequence[Cell]) -> bool:
@@ -107,9 +108,11 @@ def bucket_tables(
         rows: list[Row] = []
         part = summary.filter(pl.col(BUCKET_BY) == name)
         for own in part.partition_by(GENERATOR, BUCKET, maintain_order=True):
-            about = own.select(GENERATOR, BUCKET, USERS).row(0)
-            rows.append((*about, *_cells(own, "macro", lead, others)))
-        tables.append(_table(f"Metrics by {name}", keys, rows, lead, others))
+            generator, bucket, users = own.select(GENERATOR, BUCKET, USERS).row(0)
+            size = Count(users, few=users < FEW_USERS)
+            rows.append((generator, bucket, size, *_cells(own, "macro", lead, others)))
+        few = any(row[2].few for row in rows if isinstance(row[2], Count))
+        tables.append(_table(f"Metrics by {name}", keys, rows, lead, others, few=few))
     return tables
 
 
@@ -172,7 +175,9 @@ def _cells(
 
 
 def _rate(row: Mapping[str, Any]) -> Rate:
-    return Rate(row.get(VALUE), bool(row.get(TOO_FEW_USERS)))
+    """Returns a value; below 500 users the mark stands at their number, not at each value."""
+    few = bool(row.get(TOO_FEW_USERS)) and row[USERS] >= FEW_USERS
+    return Rate(row.get(VALUE), few)
 
 
 def _without_value(rows: Iterable[Row]) -> bool:
@@ -185,14 +190,15 @@ def _table(
     rows: Sequence[Row],
     lead: Measure,
     others: Sequence[Measure],
+    *,
+    few: bool,
 ) -> Table:
     columns = [*keys, Column(lead.label), Column("95% interval")]
     columns += [Column(measure.label) for measure in others]
     notes = []
-    rates = [cell for row in rows for cell in row if isinstance(cell, Rate)]
-    if any(rate.few and rate.value is not None for rate in rates):
+    if few or any(isinstance(cell, Rate) and cell.few for row in rows for cell in row):
         notes.append(
-            f"*  too few users: fewer than {FEW_USERS}, or fewer than {FEW_NON_ZERO} with a "
+            f"{MARK}  too few users: fewer than {FEW_USERS}, or fewer than {FEW_NON_ZERO} with a "
             "value other than 0"
         )
     if _without_value(rows):

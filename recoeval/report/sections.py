@@ -138,11 +138,9 @@ def _data(split: Mapping[str, Any] | None) -> Table | None:
         *windows,
         *(Column(title) for title in ("rows", "users", "items")),
     )
-    notes = (
-        f"Used by neither side: {split['gap_rows']:,} rows in the gap, "
-        f"{split['later_rows']:,} after the test window",
-    )
-    return Table("Data", columns, (Group(None, tuple(rows)),), notes if by_time else ())
+    gap, later = split["gap_rows"], split["later_rows"]
+    note = f"Used by neither side: {gap:,} rows in the gap, {later:,} after the test window"
+    return Table("Data", columns, (Group(None, tuple(rows)),), (note,) if by_time else ())
 
 
 def _moment(text: str | None) -> str:
@@ -158,14 +156,16 @@ def _truth(counts: Mapping[str, Any], policies: Mapping[str, str]) -> Table | No
         return None
     rows: list[Row] = []
     for name, words in _TRUTH_STEPS:
-        policy = _POLICY_OF.get(name)
+        policy = _POLICY_OF.get(name, "")
         if policy in policies:
             said = policies[policy]
-            count = counts.get(name, None if said == "not applied" else 0)
-            rows.append((count, f"{words} ({policy}: {said})"))
+            known: int | None = None if said == "not applied" else 0
+            if policy == "zero_relevant" and name not in counts:
+                known, said = None, f"{said}; not known without users"
+            rows.append((counts.get(name, known), f"{words} ({policy}: {said})"))
         elif name in counts:
             rows.append((counts[name], words))
-    columns = (Column("count"), Column("what", right=False))
+    columns = (Column("count", key=True), Column("what", right=False))
     return Table("Ground truth", columns, (Group(None, tuple(rows)),))
 
 
@@ -238,7 +238,7 @@ def _constraints(verdict: Verdict) -> Table | None:
     columns = [Column("generator", key=True, right=False)]
     columns += [Column("bucket", key=True, right=False)] if by_bucket else []
     columns += [Column(title) for title in ("users", "value", "one-sided bounds")]
-    columns.append(Column("outcome", right=False))
+    columns += [Column("outcome", right=False), Column("users needed")]
     groups: dict[tuple[str, str], list[Row]] = {}
     judged_by_value = False
     for check in verdict.checks:
@@ -247,7 +247,7 @@ def _constraints(verdict: Verdict) -> Table | None:
         exact = check.low is None or check.low == check.high
         judged_by_value |= exact
         bounds = None if exact else Interval(check.low, check.high)
-        row += [check.users, Rate(check.value), bounds, _outcome(check)]
+        row += [check.users, Rate(check.value), bounds, _outcome(check), _needed(check)]
         groups.setdefault((check.constraint, check.severity), []).append(tuple(row))
     parts = tuple(
         Group(Word(text if severity == "error" else f"{text} ({severity})", "strong"), tuple(rows))
@@ -258,26 +258,28 @@ def _constraints(verdict: Verdict) -> Table | None:
 
 
 def _outcome(check: Check) -> Word:
-    if check.outcome == "fail":
-        return Word("fail", "doubt") if check.severity == "warn" else Word("FAIL", "bad")
-    if check.outcome == "pass":
-        return Word("pass", "good")
-    needed = check.users_needed
-    reason = f"n = {check.users:,}" if needed is None else f"needs {needed:,} users"
-    return Word(f"inconclusive ({reason})", "doubt")
+    if check.outcome == "fail" and check.severity == "warn":
+        return Word("fail", "doubt")
+    shown = "FAIL" if check.outcome == "fail" else check.outcome
+    return Word(shown, _TONES[check.outcome])
+
+
+def _needed(check: Check) -> str:
+    """Returns the users that would decide, or why there is no such number."""
+    users = check.users_needed
+    if users is None:
+        return f"n = {check.users}" if check.outcome == "inconclusive" else ""
+    return f"{users:,}" if users < 1_000_000 else f"{users / 1e6:,.3g} M"
 
 
 def _definition_lines(definitions: Mapping[str, Any]) -> list[str]:
     """Returns one line a group of options."""
-    lines = []
-    for name, value in definitions.items():
-        if isinstance(value, Mapping):
-            value = [f"{key} {_said(each)}" for key, each in value.items()]
-        lines.append(f"{name}: {_said(value)}")
-    return lines
+    return [f"{name}: {_said(value)}" for name, value in definitions.items()]
 
 
 def _said(value: object) -> str:
+    if isinstance(value, Mapping):
+        return _said([f"{key} {_said(each)}" for key, each in value.items()])
     if isinstance(value, list | tuple):
         return ", ".join(map(_said, value)) or "none"
     return "none" if value is None else str(value)

@@ -6,25 +6,21 @@ shown as an escape.
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import IO, Final
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table as Grid
 from rich.text import Text
 
+from recoeval.report.layout import GAP, Strip, lay_out, strip_of
 from recoeval.report.values import (
+    MARK,
     Cell,
-    Column,
+    Count,
     Interval,
     Paragraph,
     Rate,
-    Row,
     Section,
     Table,
     Tone,
@@ -40,10 +36,7 @@ STYLES: Final[dict[Tone, str]] = {
     "bad": "bold red",
     "doubt": "yellow",
 }
-GAP: Final = 2
-NARROWEST: Final = 8
-WIDEST_TITLE: Final = 14
-MARK: Final = "*"
+INDENT: Final = 2
 
 
 def open_console(file: IO[str], *, width: int | None = None) -> Console:
@@ -85,19 +78,21 @@ def write_report(sections: Iterable[Section], console: Console) -> None:
         if number:
             console.print()
         if section.title:
-            console.print(Text(printable(section.title), STYLES["strong"]))
+            _print_line(console, Word(section.title, "strong"))
         if isinstance(section, Paragraph):
             for line in section.lines:
-                _print_line(console, line, indent=2 if section.title else 0)
+                _print_line(console, line, indent=INDENT if section.title else 0)
         else:
             _print_table(console, section)
 
 
 def _print_line(console: Console, line: Word, *, indent: int = 0) -> None:
     text = printable(line.text)
-    own = len(text) - len(text.lstrip())
-    body = Text(text.lstrip(), STYLES[line.tone], overflow="fold")
-    console.print(Padding(body, (0, 0, 0, indent + own), expand=False))
+    space = " " * (indent + len(text) - len(text.lstrip()))
+    body = Text(text.strip(), STYLES[line.tone])
+    room = max(console.width - len(space), 1)
+    for part in body.wrap(console, room, overflow="fold"):
+        _emit(console, Text(space) + part)
 
 
 def cell_text(cell: Cell) -> str:
@@ -111,7 +106,9 @@ def cell_text(cell: Cell) -> str:
         case None:
             return "-"
         case Rate(value, few):
-            return _decimals(value) + (MARK if few and value is not None else "")
+            return _decimals(value) + (MARK if few else "")
+        case Count(number, few):
+            return f"{number:,}" + (MARK if few else "")
         case Interval(low, high):
             return f"[{_decimals(low)}, {_decimals(high)}]"
         case Word(text, _):
@@ -129,110 +126,95 @@ def _decimals(value: float | None) -> str:
     return "<0.0001" if value > 0 and float(shown) == 0 else shown
 
 
-@dataclass(frozen=True, slots=True)
-class _Strip:
-    """A column laid out: its heading in lines, its cells, the width that they need."""
-
-    column: Column
-    heading: tuple[str, ...]
-    cells: tuple[Text, ...]
-    width: int
-
-    @property
-    def folds(self) -> bool:
-        """Whether it may be narrower than its cells: running text, and names."""
-        return self.column.key or not self.column.right
-
-
-def _strip(column: Column, cells: Sequence[Cell]) -> _Strip:
-    texts = [cell_text(cell) for cell in cells]
-    if any(text.endswith(MARK) for text in texts):
-        texts = [text if text.endswith(MARK) else f"{text} " for text in texts]
-    width = max(map(cell_len, texts), default=0)
-    heading = tuple(_heading(printable(column.title), width))
-    tones = (cell.tone if isinstance(cell, Word) else "plain" for cell in cells)
-    styled = tuple(Text(text, STYLES[tone]) for text, tone in zip(texts, tones, strict=True))
-    return _Strip(column, heading, styled, max([width, *map(cell_len, heading)]))
-
-
-def _heading(title: str, width: int) -> Iterator[str]:
-    """Yields the lines of a heading: metrics break at their K, words at spaces."""
-    for part in filter(None, re.split(r"(?=@)", title)):
-        if cell_len(part) > max(width, WIDEST_TITLE):
-            for piece in re.split(r"(?=\()", part):
-                longest = max(map(len, piece.split()), default=1)
-                yield from textwrap.wrap(piece, max(width, longest), break_long_words=False)
-        else:
-            yield part
-
-
 def _print_table(console: Console, table: Table) -> None:
     rows = table.rows
+    texts = [_column_texts([row[index] for row in rows]) for index in range(len(table.columns))]
     strips = [
-        _strip(column, [row[number] for row in rows]) for number, column in enumerate(table.columns)
+        strip_of(
+            index,
+            printable(column.title),
+            [text.plain for text in texts[index]],
+            key=column.key,
+            right=column.right,
+            measure=cell_len,
+        )
+        for index, column in enumerate(table.columns)
     ]
-    for number, part in enumerate(_parts(strips, console.width - GAP)):
+    for number, part in enumerate(lay_out(strips, console.width - INDENT, cell_len)):
         if number:
             console.print()
+        _print_heading(console, part)
         start = 0
         for group in table.groups:
             if group.title is not None:
-                _print_line(console, group.title, indent=GAP)
+                _print_line(console, group.title, indent=INDENT)
             end = start + len(group.rows)
-            first_key = [row[0] for row in rows[start:end]]
-            grid = _grid(part, start, end, first_key, heading=start == 0)
-            console.print(Padding(grid, (0, 0, 0, GAP), expand=False))
+            _print_rows(console, part, texts, range(start, end))
             start = end
     for note in table.notes:
-        _print_line(console, Word(note, "plain"), indent=GAP)
+        _print_line(console, Word(note, "plain"), indent=INDENT)
 
 
-def _parts(strips: Sequence[_Strip], width: int) -> Iterator[list[_Strip]]:
-    """Yields the columns that fit side by side; the keys begin each part."""
-    keys = [strip for strip in strips if strip.column.key]
-    keys = [_narrowed(key, width // (len(keys) + 1)) for key in keys]
-    taken = _width(keys)
-    part = list(keys)
-    for strip in (strip for strip in strips if not strip.column.key):
-        room = width - _width(part) - GAP
-        fitted = strip
-        if strip.width > room and strip.folds and room >= min(strip.width, 2 * NARROWEST):
-            fitted = _narrowed(strip, room)
-        if fitted.width > room and len(part) > len(keys):
-            yield part
-            part, fitted = list(keys), _narrowed(strip, width - taken - GAP)
-        part.append(fitted)
-    yield part
+def _column_texts(cells: Sequence[Cell]) -> list[Text]:
+    """Returns the cells of a column; where one has a mark, the digits of all stay aligned."""
+    texts = [cell_text(cell) for cell in cells]
+    marked = any(isinstance(cell, Rate | Count) and cell.few for cell in cells)
+    if marked:
+        texts = [text if text.endswith(MARK) else f"{text} " for text in texts]
+    tones = [cell.tone if isinstance(cell, Word) else "plain" for cell in cells]
+    return [Text(text, STYLES[tone]) for text, tone in zip(texts, tones, strict=True)]
 
 
-def _narrowed(strip: _Strip, width: int) -> _Strip:
-    if strip.width <= width or not strip.folds:
-        return strip
-    return _Strip(strip.column, strip.heading, strip.cells, max(width, NARROWEST))
+def _print_heading(console: Console, part: Sequence[Strip]) -> None:
+    height = max(len(strip.heading) for strip in part)
+    if any(strip.above for strip in part):
+        # A shared line stands over the first of its columns and runs on over the others.
+        line, column, last = " " * INDENT, INDENT, ""
+        for strip in part:
+            if strip.above and strip.above != last:
+                line += " " * (column - cell_len(line)) + strip.above
+            last, column = strip.above, column + strip.width + GAP
+        _emit(console, Text(line, STYLES["strong"]))
+    for number in range(height):
+        cells = []
+        for strip in part:
+            lines = ("",) * (height - len(strip.heading)) + strip.heading
+            cells.append(Text(lines[number], STYLES["strong"]))
+        _emit_cells(console, part, cells)
+    _emit_cells(console, part, [Text("-" * strip.width) for strip in part])
 
 
-def _width(strips: Sequence[_Strip]) -> int:
-    return sum(strip.width + GAP for strip in strips) - GAP if strips else 0
-
-
-def _grid(
-    part: Sequence[_Strip], start: int, end: int, first: Sequence[Cell], *, heading: bool
-) -> Grid:
-    """Returns rows `start` to `end` as a grid; a first key that repeats is shown once."""
-    grid = Grid.grid(padding=(0, GAP, 0, 0))
-    for strip in part:
-        justify = "right" if strip.column.right else "left"
-        grid.add_column(width=strip.width, justify=justify, overflow="fold")
-    if heading:
-        height = max(len(strip.heading) for strip in part)
-        titles = [("",) * (height - len(strip.heading)) + strip.heading for strip in part]
-        grid.add_row(*("\n".join(lines) for lines in titles), style=STYLES["strong"])
-        grid.add_row(*("-" * strip.width for strip in part))
-    several_keys = sum(strip.column.key for strip in part) > 1
-    for number in range(start, end):
-        cells = [strip.cells[number] for strip in part]
-        offset = number - start
-        if several_keys and offset and first[offset] == first[offset - 1]:
+def _print_rows(
+    console: Console, part: Sequence[Strip], texts: Sequence[Sequence[Text]], rows: range
+) -> None:
+    """Prints rows; where several keys say what a row is, a first one that repeats is left out."""
+    several_keys = sum(strip.key for strip in part) > 1
+    for row in rows:
+        cells = [texts[strip.index][row] for strip in part]
+        first = texts[part[0].index]
+        if several_keys and row > rows.start and first[row] == first[row - 1]:
             cells[0] = Text()
-        grid.add_row(*cells)
-    return grid
+        _emit_cells(console, part, cells)
+
+
+def _emit_cells(console: Console, part: Sequence[Strip], cells: Sequence[Text]) -> None:
+    """Prints one row; a cell that is too wide goes on below itself."""
+    folded = [
+        cell.wrap(console, strip.width, overflow="fold")
+        for strip, cell in zip(part, cells, strict=True)
+    ]
+    for number in range(max(map(len, folded))):
+        line = Text(" " * INDENT)
+        for position, (strip, lines) in enumerate(zip(part, folded, strict=True)):
+            piece = lines[number].copy() if number < len(lines) else Text()
+            space = " " * (strip.width - piece.cell_len)
+            gap = " " * GAP if position else ""
+            line.append(gap + space if strip.right else gap)
+            line.append_text(piece)
+            line.append("" if strip.right else space)
+        _emit(console, line)
+
+
+def _emit(console: Console, line: Text) -> None:
+    line.rstrip()
+    console.print(line, no_wrap=True, overflow="ignore", crop=False)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 __all__ = [
+    "MARK",
     "Cell",
     "Column",
+    "Count",
     "Group",
     "Interval",
     "Paragraph",
@@ -19,6 +21,9 @@ __all__ = [
     "Word",
 ]
 
+MARK: Final = "*"
+"""Stands behind numbers of too few users."""
+
 Tone = Literal["plain", "strong", "good", "bad", "doubt"]
 
 
@@ -28,10 +33,23 @@ class Rate:
 
     Args:
         value: the number; None where there is none.
-        few: too few users to trust its interval.
+        few: marked: too few users have a value that is not 0.
     """
 
     value: float | None
+    few: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of users.
+
+    Args:
+        number: how many.
+        few: marked: too few for any interval.
+    """
+
+    number: int
     few: bool = False
 
 
@@ -51,7 +69,7 @@ class Word:
     tone: Tone
 
 
-Cell = str | int | Rate | Interval | Word | None
+Cell = str | int | Count | Rate | Interval | Word | None
 """Text, a count, a value of a metric, an interval; None where there is nothing to show."""
 
 Row = tuple[Cell, ...]
@@ -62,7 +80,7 @@ class Column:
     """A column of a table.
 
     Args:
-        title: its heading; a metric is broken before "(" and "@" where that saves space.
+        title: its heading: words, or a metric such as "recall@10".
         key: says what a row is about; shown again where a wide table continues below.
         right: aligned at the right, as numbers are.
     """

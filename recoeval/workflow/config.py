@@ -33,7 +33,16 @@ from recoeval.workflow.loading import (
 )
 from recoeval.workflow.paths import absolute_paths, resolve_paths
 
-__all__ = ["Config", "Engine", "Loaded", "Output", "load_config", "wanted_measures"]
+__all__ = [
+    "Config",
+    "Engine",
+    "Loaded",
+    "Output",
+    "json_schema",
+    "list_depth",
+    "load_config",
+    "wanted_measures",
+]
 
 if TYPE_CHECKING:
     AnyGenerator = Generator
@@ -104,7 +113,11 @@ class Config(Component):
     """What produces lists, by name."""
     baselines: tuple[str, ...] = ()
     """Generators that only constraints which name them bind."""
-    metrics: tuple[MetricText, ...] = ("recall", "precision", "hit_rate")
+    metrics: Annotated[tuple[MetricText, ...], Field(min_length=1)] = (
+        "recall",
+        "precision",
+        "hit_rate",
+    )
     """What is computed: recall, or ndcg(gain=exponential)@10."""
     k: Annotated[tuple[Count, ...], BeforeValidator(_one_or_many)] = (10, 100)
     """Depths for metrics that name none."""
@@ -114,6 +127,26 @@ class Config(Component):
     """What must hold for the exit code to be 0."""
     engine: Engine = Engine()
     output: Output = Output()
+
+
+def json_schema() -> dict[str, Any]:
+    """Returns the JSON Schema of a configuration file, short forms included."""
+    schema = Config.model_json_schema()
+    fields = schema["properties"]
+    extends = {"type": ["string", "array"], "items": {"type": "string"}}
+    fields["extends"] = {**extends, "description": "Files whose settings this one changes."}
+    fields["split"].pop("discriminator", None)
+    choices = fields["generators"].pop("additionalProperties")
+    choices.pop("discriminator", None)
+    short: list[dict[str, Any]] = [{"type": "null"}, {"const": False}]
+    fields["generators"]["additionalProperties"] = {"anyOf": [*choices["oneOf"], *short]}
+    text = {"type": "string"}
+    fields["interactions"]["anyOf"].append(text)
+    fields["constraints"]["items"] = {"anyOf": [fields["constraints"]["items"], text]}
+    fields["k"] = {"anyOf": [fields["k"], {"type": "integer", "minimum": 1}]}
+    sides = schema["$defs"]["FileSplit"]["properties"]
+    sides.update({name: {"anyOf": [sides[name], text]} for name in ("train", "test")})
+    return schema
 
 
 def wanted_measures(config: Config) -> tuple[Measure, ...]:
@@ -126,6 +159,15 @@ def wanted_measures(config: Config) -> tuple[Measure, ...]:
     known = {measure.label for measure in asked}
     extra = constrained_measures(config.constraints)
     return asked + tuple(dict.fromkeys(each for each in extra if each.label not in known))
+
+
+def list_depth(config: Config, measured: Sequence[Measure]) -> int:
+    """Returns the length of the lists that trained generators are asked for, items.
+
+    It is the largest K; one more where ties across that cut are to be seen.
+    """
+    depth = max((measure.depth for measure in measured), default=0) or max(config.k, default=1)
+    return depth + any(measure.metric.title == "tie_share" for measure in measured)
 
 
 def config_problems(config: Config) -> list[Problem]:

@@ -83,6 +83,8 @@ def document_of(
         ConfigError: as in `load_document`; or the mapping holds keys that are not text.
     """
     environ = os.environ if environ is None else environ
+    if not isinstance(mapping, Mapping):
+        raise ConfigError(f"expected a mapping, got {mapping!r}")
     tree = _Files(environ).resolve(write_out_short_forms(value_of(mapping)), Path())
     return _document(tree, sets, date, environ)
 

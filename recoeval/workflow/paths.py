@@ -43,7 +43,7 @@ def absolute_paths(data: Any) -> Any:
     """Returns the same data with every path absolute, so that it can be stored anywhere."""
     if isinstance(data, dict):
         return {
-            key: os.path.abspath(value)
+            key: str(Path(value).absolute())
             if key == PATH and isinstance(value, str) and not _ELSEWHERE.match(value)
             else absolute_paths(value)
             for key, value in data.items()

@@ -22,7 +22,7 @@ from recoeval.errors import ConfigError, DataError, EngineError, Problem, Recoev
 from recoeval.evaluation import Evaluation, Evaluator
 from recoeval.generators.base import Fitted
 from recoeval.generators.precomputed import Files
-from recoeval.workflow.config import Config, Loaded, load_config, wanted_measures
+from recoeval.workflow.config import Config, Loaded, list_depth, load_config, wanted_measures
 from recoeval.workflow.manifest import Record, definitions_of
 from recoeval.workflow.prepare import Prepared, open_log, prepare
 from recoeval.workflow.progress import Progress, Silent
@@ -136,9 +136,10 @@ class _Work:
     ) -> Channel:
         """Returns what a trained generator gives; only one block of lists is held at a time."""
         queries = self.prepared.truth.queries
+        depth = list_depth(self.config, self.evaluator.scorer.measures)
         parts, rows, lists_made = [], 0, 0
         for number, block in enumerate(blocks_of(queries, size or queries.height)):
-            lists = fitted.recommend(block, self._depth()).collect()
+            lists = fitted.recommend(block, depth).collect()
             if self.config.output.recommendations:
                 self.directory.write_lists(name, number, lists)
             parts.append(self.evaluator.score(lists.lazy(), block))
@@ -164,7 +165,9 @@ class _Work:
             for column, other in known:
                 require_overlap(files.lists, other, column, what, "the log")
             counts = count_lists(files.lists, check_lists(files.lists, what=what), queries)
-            lists = files.recommend(queries, self._depth())
+            lists = files.recommend(
+                queries, list_depth(self.config, self.evaluator.scorer.measures)
+            )
             return Channel((self.evaluator.score(lists),), counts)
 
     def summarise(self, channels: Mapping[str, Channel]) -> Evaluation:
@@ -178,12 +181,6 @@ class _Work:
             definitions=definitions_of(self.config, self.prepared),
             baselines=self.config.baselines,
         )
-
-    def _depth(self) -> int:
-        """Returns the length of the lists asked for: one more shows a tie across the last cut."""
-        measured = self.evaluator.scorer.measures
-        tied = any(measure.metric.title == "tie_share" for measure in measured)
-        return max(measure.depth for measure in measured) + tied
 
 
 @contextmanager

@@ -19,6 +19,7 @@ __all__ = ["Document", "Written", "locate", "validate"]
 M = TypeVar("M", bound=BaseModel)
 
 _SHOWN: Final = 80
+_BITS: Final = 4096
 _SHORTEST_SECRET: Final = 3
 _AT_KEY: Final = frozenset({"extra_forbidden", "missing", "union_tag_invalid"})
 _LATE: Final = "\U0010ffff"
@@ -320,6 +321,8 @@ def _show(value: object) -> str:
     """Returns a value as YAML would have it, cut to a readable length."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        return f"a number of {value.bit_length()} bits"
     text = repr(value[:_SHOWN] if isinstance(value, str) else value)
     long = len(text) > _SHOWN or (isinstance(value, str) and len(value) > _SHOWN)
     return f"{text[:_SHOWN]}..." if long else text
