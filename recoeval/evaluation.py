@@ -318,7 +318,7 @@ def evaluate(
     asked = read_truth(truth)
     lists = read_recs(recs)
     history = read_train(train)
-    universe = read_users(users)
+    universe = read_users(users, asked.queries)
     check_ids(lists, asked, history, universe)
     kept = apply_policies(
         asked.pairs.lazy(),

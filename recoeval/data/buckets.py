@@ -123,8 +123,9 @@ def _label(
     if history:
         ends = [1.0, *(edge for edge in edges if edge > 1), math.inf]
     names = [f"[{_text(low)},{_text(high)})" for low, high in pairwise(ends)]
-    index = values.cast(pl.Float64).cut(ends[1:-1], labels=names, left_closed=True)
-    labels = index.cast(pl.String)
+    cuts = pl.Series(ends[1:-1], dtype=pl.Float64)
+    # The edges at or below a value: an edge belongs to the bucket that it begins.
+    labels = pl.Series(names)[cuts.search_sorted(values.cast(pl.Float64), side="right")]
     if not history:
         return labels, tuple(names)
     without = values == 0

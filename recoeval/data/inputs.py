@@ -18,6 +18,7 @@ from recoeval.columns import (
     TRAIN_ROWS,
     USER_ID,
 )
+from recoeval.data.failures import reading
 from recoeval.data.formats import open_table
 from recoeval.data.frames import normalise_ids, to_frame
 from recoeval.data.lists import ListFacts, check_lists, deliver, is_trec_run, read_lists
@@ -97,7 +98,8 @@ def read_truth(truth: object) -> AskedTruth:
     names = rows.collect_schema().names()
     gain = pl.col(GAIN).cast(pl.Float64) if GAIN in names else pl.lit(1.0)
     keys = [name for name in (QUERY_ID, USER_ID) if name in names]
-    frame = rows.select(*keys, ITEM_ID, gain.alias(GAIN)).collect(engine="streaming")
+    with reading("truth"):
+        frame = rows.select(*keys, ITEM_ID, gain.alias(GAIN)).collect(engine="streaming")
     counts["truth_rows"] = frame.height
     if graded:
         relevant = frame.filter(pl.col(GAIN) > 0)
@@ -140,11 +142,9 @@ def read_recs(recs: object) -> Lists:
     names = [DEFAULT_GENERATOR]
     named = GENERATOR in lists.collect_schema().names()
     if named:
-        names = (
-            lists.select(pl.col(GENERATOR).unique().sort())
-            .collect(engine="streaming")[GENERATOR]
-            .to_list()
-        )
+        with reading("recs"):
+            found = lists.select(pl.col(GENERATOR).unique().sort()).collect(engine="streaming")
+        names = found[GENERATOR].to_list()
     if not names:
         raise DataError(Problem("no rows", "recs"))
     if None in names:
@@ -154,6 +154,8 @@ def read_recs(recs: object) -> Lists:
         rows = lists.filter(pl.col(GENERATOR) == name).drop(GENERATOR) if named else lists
         what = f"lists[{name}]" if named else "recs"
         facts[name] = check_lists(rows, what=what)
+        if not facts[name].rows:
+            raise DataError(Problem("no rows", what))
         by_generator[name] = deliver(rows, tie=tie)
     return Lists(by_generator, facts)
 
@@ -195,18 +197,35 @@ def read_train(train: object | None) -> History:
     return History(pairs.lazy().unique(), activity)
 
 
-def read_users(users: object | None) -> pl.DataFrame | None:
+def read_users(users: object | None, asked: pl.DataFrame) -> pl.DataFrame | None:
     """Returns the universe of queries: query_id, user_id.
 
+    Args:
+        users: user_id and query_id, or user_id alone: then a user has the queries that he has
+            in the truth, and where he has none he is the query.
+        asked: query_id, user_id of the truth.
+
     Raises:
-        DataError: missing columns or null ids.
+        DataError: missing columns, null ids, or users whose queries have no name.
     """
     if users is None:
         return None
     rows = _with_ids(users, "users", items=False)
     names = rows.collect_schema().names()
     keys = [name for name in (QUERY_ID, USER_ID) if name in names]
-    return queries_of_rows(rows.select(keys), what="users")
+    queries = queries_of_rows(rows.select(keys), what="users")
+    if QUERY_ID in keys or queries.schema[USER_ID] != asked.schema[USER_ID]:
+        return queries
+    own = queries.select(USER_ID).join(asked, on=USER_ID, how="left")
+    target = asked.schema[QUERY_ID]
+    alike = target in (pl.String, own.schema[USER_ID])
+    itself = pl.col(USER_ID).cast(target) if alike else pl.lit(None, target)
+    found = own.select(pl.col(QUERY_ID).fill_null(itself), USER_ID)
+    nameless = found.filter(pl.col(QUERY_ID).is_null())[USER_ID]
+    if len(nameless):
+        text = f"{len(nameless)} users have no query in the truth, e.g. {some(nameless.sort())}"
+        raise DataError(Problem(f"{text}; name their queries: query_id", "users"))
+    return found
 
 
 def _with_ids(table: object, what: str, *, items: bool = True) -> pl.LazyFrame:
@@ -226,7 +245,9 @@ def _with_ids(table: object, what: str, *, items: bool = True) -> pl.LazyFrame:
         raise DataError(Problem(f"no column item_id. Columns: {columns}", what))
     ids = [*keys, ITEM_ID] if items else keys
     rows = normalise_ids(rows, ids, what=what, text=text)
-    nulls = rows.select(pl.col(ids).null_count()).collect(engine="streaming").row(0, named=True)
+    with reading(what):
+        counted = rows.select(pl.col(ids).null_count()).collect(engine="streaming")
+    nulls = counted.row(0, named=True)
     problems = [
         Problem(f"{count} ids are null", f"{what}.{name}") for name, count in nulls.items() if count
     ]
@@ -263,9 +284,12 @@ def check_ids(
     ]
     if problems:
         raise DataError(*problems)
+    queries, than = truth.queries, "the truth"
+    if universe is not None:
+        queries, than = pl.concat([queries, universe]), "truth and users"
     for name, rows in lists.by_generator.items():
         what = "recs" if name == DEFAULT_GENERATOR else f"lists[{name}]"
-        require_overlap(rows, truth.queries.lazy(), QUERY_ID, what, "the truth")
+        require_overlap(rows, queries.lazy(), QUERY_ID, what, than)
         if history.pairs is not None:
             items = pl.concat([truth.pairs.lazy().select(ITEM_ID), history.pairs.select(ITEM_ID)])
             require_overlap(rows, items, ITEM_ID, what, "truth and train")

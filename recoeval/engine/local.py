@@ -8,8 +8,9 @@ from typing import Literal
 
 import polars as pl
 
-from recoeval.columns import ITEM_ID, QUERY_ID, RANK, RELEVANT, SCORE
+from recoeval.columns import GAIN, ITEM_ID, QUERY_ID, RANK, RELEVANT, SCORE
 from recoeval.engine import kernel
+from recoeval.errors import DataError, Problem, some
 from recoeval.metrics.base import Measure
 
 __all__ = ["Scored", "Scorer"]
@@ -61,7 +62,13 @@ class Scorer:
         drop_seen: bool,
         without_relevant: Literal["zero", "one"] = "zero",
     ) -> Scorer:
-        """Returns a scorer for this truth."""
+        """Returns a scorer for this truth.
+
+        Raises:
+            DataError: gains that are too large for one of the measures.
+        """
+        for measure in measures:
+            _refuse_large_gains(truth[GAIN], measure)
         sums = kernel.sum_truth(truth.lazy(), measures).collect()
         measured = tuple(measures)
         return cls(queries, truth, sums, seen, drop_seen, measured, without_relevant)
@@ -99,3 +106,16 @@ class Scorer:
             without_relevant=self.without_relevant,
         ).collect()
         return Scored(per_query, hits.drop("hit_number"))
+
+
+def _refuse_large_gains(gains: pl.Series, measure: Measure) -> None:
+    limit = measure.metric.largest_gain
+    large = gains.filter(gains > limit)
+    if len(large):
+        raise DataError(
+            Problem(
+                f"{len(large)} gains are above {limit:g}, too large for {measure.label}, "
+                f"e.g. {some(large.sort())}",
+                f"truth.{GAIN}",
+            )
+        )

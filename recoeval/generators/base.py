@@ -69,6 +69,7 @@ class Generator(Component, ABC):
         """Returns the fitted generator.
 
         Raises:
-            DataError: the train rows do not suffice (none at all, or no times where a
-                window needs them).
+            ConfigError: an option that the log cannot serve (a window, but no times); its
+                path is relative to this generator.
+            DataError: the train rows do not suffice.
         """

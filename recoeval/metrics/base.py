@@ -16,6 +16,7 @@ relevant, returned, delivered (Int64).
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -92,6 +93,11 @@ class Metric(Component, ABC):
             if option in self.model_fields_set
         ]
         return f"{self.title}({', '.join(given)})" if given else self.title
+
+    @property
+    def largest_gain(self) -> float:
+        """Gains above it are refused, because they would drown all others."""
+        return math.inf
 
     @abstractmethod
     def terms(self, k: int) -> tuple[Term, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import polars as pl
@@ -50,6 +51,10 @@ class NDCG(Metric, name="ndcg"):
 
     gain: Gain = "linear"
     """linear: g; exponential: 2^g - 1, gains up to 50; binary: 1."""
+
+    @property
+    def largest_gain(self) -> float:
+        return 50.0 if self.gain == "exponential" else math.inf
 
     def terms(self, k: int) -> tuple[Term, ...]:
         discounted = within(k, gain_value(self.gain) * pl.col(DISCOUNT))

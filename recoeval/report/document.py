@@ -6,13 +6,22 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Final
 
 from recoeval.report.sections import Results, relevant_items
 
 __all__ = ["json_text", "results_document"]
 
-FACTS = ("name", "run_id", "started", "finished", "seconds", "peak_memory_mb", "config_sha256")
+FACTS: Final = (
+    "recoeval",
+    "name",
+    "run_id",
+    "started",
+    "finished",
+    "seconds",
+    "peak_memory_mb",
+    "config_sha256",
+)
 
 
 def results_document(results: Results) -> dict[str, Any]:
@@ -22,17 +31,16 @@ def results_document(results: Results) -> dict[str, Any]:
         results: tables, verdict and facts.
 
     Returns:
-        recoeval, name, run_id, path, config (null where there is none); split, truth, lists,
-        relevant_items; measures, summary (one object a number), buckets; verdict (outcome,
+        recoeval, name, run_id, path and times (null where there are none); given, split, truth,
+        lists, relevant_items; measures, summary (one object a number), buckets; verdict (outcome,
         exit_code, constraints, checks); definitions, notes.
     """
     facts = results.facts
     verdict = {"exit_code": results.verdict.exit_code, **results.verdict.as_dict()}
     return {
-        "recoeval": facts.get("recoeval"),
         **{name: facts.get(name) for name in FACTS},
         "path": results.place or None,
-        "config": results.config or None,
+        "given": results.given,
         "split": facts.get("split"),
         "truth": facts.get("truth", {}),
         "lists": facts.get("lists", {}),

@@ -68,8 +68,8 @@ class Results:
         measures: what was computed, in order.
         verdict: outcome of the constraints.
         facts: what the manifest holds; without a run, the part of it that is known.
+        given: what was asked for, by name: {"config": "nightly.yaml"}, {"recs": ..., "truth": ...}.
         place: where the run was written, "" if nowhere.
-        config: path of the configuration as given, "" if there is none.
     """
 
     summary: pl.DataFrame
@@ -77,8 +77,8 @@ class Results:
     measures: tuple[Measure, ...]
     verdict: Verdict
     facts: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
     place: str = ""
-    config: str = ""
 
 
 def report_sections(results: Results) -> tuple[Section, ...]:
@@ -89,7 +89,7 @@ def report_sections(results: Results) -> tuple[Section, ...]:
     shown = (results.summary, results.measures)
     parts: list[Section | None] = [
         _heading(results),
-        _data(facts.get("split")),
+        _data(facts),
         _truth(facts.get("truth", {}), definitions.get("policies", {})),
         _lists(facts.get("lists", {})),
         _sizes(results.per_query),
@@ -115,15 +115,14 @@ def _heading(results: Results) -> Paragraph:
     named = [f"recoeval {version}" if version else "recoeval"]
     named += [str(facts[key]) for key in ("name", "run_id") if key in facts]
     lines = [Word("  ".join(named), "strong")]
-    digest = facts.get("config_sha256")
-    said = [results.config, f"sha256 {str(digest)[:12]}" if digest else ""]
-    if any(said):
-        lines.append(Word("config  " + "  ".join(filter(None, said)), "plain"))
+    width = max(map(len, results.given), default=0)
+    lines += [Word(f"{key:<{width}}  {said}", "plain") for key, said in results.given.items()]
     return Paragraph("", tuple(lines))
 
 
-def _data(split: Mapping[str, Any] | None) -> Table | None:
+def _data(facts: Mapping[str, Any]) -> Table | None:
     """Returns the windows with rows, users and items of each side."""
+    split = facts.get("split")
     if split is None:
         return None
     by_time = split["test"]["end"] is not None
@@ -138,9 +137,15 @@ def _data(split: Mapping[str, Any] | None) -> Table | None:
         *windows,
         *(Column(title) for title in ("rows", "users", "items")),
     )
-    gap, later = split["gap_rows"], split["later_rows"]
-    note = f"Used by neither side: {gap:,} rows in the gap, {later:,} after the test window"
-    return Table("Data", columns, (Group(None, tuple(rows)),), (note,) if by_time else ())
+    notes = []
+    if by_time:
+        gap, later = split["gap_rows"], split["later_rows"]
+        notes.append(f"used by neither side: {gap:,} rows in the gap, {later:,} after the test")
+    for name, log in facts.get("log", {}).items():
+        notes.append(f"{name}: {log['rows']:,} rows, {log['exact_duplicates']:,} exact duplicates")
+    if "train_rows" in facts.get("truth", {}):
+        notes.append(f"train rows, which generators learn from: {facts['truth']['train_rows']:,}")
+    return Table("Data", columns, (Group(None, tuple(rows)),), tuple(notes))
 
 
 def _moment(text: str | None) -> str:
@@ -285,16 +290,18 @@ def _said(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _end(results: Results) -> Paragraph:
+def _end(results: Results) -> Paragraph | None:
     facts = results.facts
-    lines = list(verdict_lines(results.verdict))
+    # Without a run and without constraints nobody asked for a verdict.
+    asked = results.verdict.outcomes or "run_id" in facts
+    lines = list(verdict_lines(results.verdict)) if asked else []
     if "seconds" in facts:
         memory = facts.get("peak_memory_mb")
         peak = "" if memory is None else f", {memory:,.0f} MB of memory at the peak"
         lines.append(Word(f"Took {facts['seconds']:,.1f} s{peak}", "plain"))
     if results.place:
         lines.append(Word(f"Written to {results.place}", "plain"))
-    return Paragraph("", tuple(lines))
+    return Paragraph("", tuple(lines)) if lines else None
 
 
 def verdict_lines(verdict: Verdict) -> tuple[Word, ...]:

@@ -25,9 +25,10 @@ from recoeval.report.values import (
     Table,
     Tone,
     Word,
+    printable,
 )
 
-__all__ = ["cell_text", "open_console", "printable", "write_report"]
+__all__ = ["cell_text", "open_console", "write_report"]
 
 STYLES: Final[dict[Tone, str]] = {
     "plain": "",
@@ -49,22 +50,6 @@ def open_console(file: IO[str], *, width: int | None = None) -> Console:
     return Console(
         file=file, width=width, markup=False, emoji=False, highlight=False, legacy_windows=False
     )
-
-
-def printable(text: str) -> str:
-    r"""Returns the text with everything that does not print as an escape.
-
-    Example:
-        >>> printable("red\x1b[31m")
-        'red\\x1b[31m'
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else _escape(char) for char in text)
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
 
 
 def write_report(sections: Iterable[Section], console: Console) -> None:

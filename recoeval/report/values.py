@@ -19,6 +19,7 @@ __all__ = [
     "Table",
     "Tone",
     "Word",
+    "printable",
 ]
 
 MARK: Final = "*"
@@ -126,3 +127,18 @@ class Paragraph:
 
 
 Section = Table | Paragraph
+
+
+def printable(text: str) -> str:
+    r"""Returns the text with everything that does not print as an escape.
+
+    Example:
+        >>> printable("red\x1b[31m")
+        'red\\x1b[31m'
+    """
+    if text.isprintable():
+        return text
+    escaped = (char.encode("unicode_escape").decode("ascii") for char in text)
+    return "".join(
+        char if char.isprintable() else escape for char, escape in zip(text, escaped, strict=True)
+    )

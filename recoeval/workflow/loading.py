@@ -59,8 +59,14 @@ def load_document(
             variable is not set, a set or a {...} is malformed; all that can be told.
     """
     environ = os.environ if environ is None else environ
-    shown = printable(os.fspath(path))
-    tree = _Files(environ).load(Path(path).expanduser(), shown)
+    try:
+        file = Path(path).expanduser()
+        file.resolve()
+    except (OSError, ValueError, RuntimeError):
+        shown = printable(os.fspath(path))
+        raise ConfigError(Problem("this is not the path of a file", "", shown)) from None
+    shown = os.fspath(file if os.fspath(path).startswith("~") else path)
+    tree = _Files(environ).load(file, printable(shown))
     return _document(tree, sets, date, environ)
 
 
@@ -199,16 +205,16 @@ class _Files:
             raise refused(f"expected the path of a file, got {_plain(entry)!r}")
         try:
             words = Words(self.environ, None)
-            name = words.expand(entry.content, dates=False)[0]
-            path = folder / Path(name).expanduser()
+            name = Path(words.expand(entry.content, dates=False)[0]).expanduser()
+            path = folder / name
             real = path.resolve()
             missing = not path.is_file()
         except Unusable as error:
             raise refused(str(error)) from None
         except (OSError, ValueError, RuntimeError):
             raise refused(f"not a path: {entry.content!r}") from None
-        beside = Path(self.chain[-1][1]).parent / name if self.chain else Path(name)
-        shown = printable(os.path.normpath(beside))
+        beside = Path(self.chain[-1][1]).parent if self.chain else Path()
+        shown = printable(os.path.normpath(beside / name))
         if missing:
             raise refused(f"no such file: {shown}")
         if real in [known for known, _ in self.chain]:

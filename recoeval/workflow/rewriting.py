@@ -173,14 +173,18 @@ def value_of(data: object, location: Location = (), origin: Origin | None = None
         raise ConfigError(_problem(f"nested deeper than {MAX_DEPTH} levels", (), origin))
     if isinstance(data, Mapping):
         for name in data:
-            if not isinstance(name, str):
+            if not isinstance(name, str) or UNUSABLE.search(name):
                 raise ConfigError(_problem(f"a key has to be text, got {name!r}", location, origin))
         items = {name: value_of(item, (*location, name), origin) for name, item in data.items()}
         return Value(items, origin)
     if isinstance(data, list | tuple):
         entries = enumerate(data)
         return Value([value_of(item, (*location, i), origin) for i, item in entries], origin)
-    return Value(os.fspath(data) if isinstance(data, os.PathLike) else data, origin)
+    data = os.fspath(data) if isinstance(data, os.PathLike) else data
+    if isinstance(data, str) and UNUSABLE.search(data):
+        said = f"text cannot contain {UNUSABLE.findall(data)[0]!r}"
+        raise ConfigError(_problem(said, location, origin))
+    return Value(data, origin)
 
 
 def apply_sets(tree: Value, sets: Sets) -> Value:
@@ -194,7 +198,8 @@ def apply_sets(tree: Value, sets: Sets) -> Value:
         ConfigError: all that are malformed or do not fit the tree.
     """
     problems: list[Problem] = []
-    for item in sets.items() if isinstance(sets, Mapping) else sets:
+    items = [sets] if isinstance(sets, str) else sets
+    for item in items.items() if isinstance(items, Mapping) else items:
         name, sign, text = item.partition("=") if isinstance(item, str) else (item[0], "=", "")
         name = name.strip()
         origin = _set_origin(name, item)

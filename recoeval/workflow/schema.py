@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from recoeval.workflow.yamlvalues import Location
 
-__all__ = ["Place", "Slot", "fields_of", "models_of", "phrase_of", "tags_of", "trace"]
+__all__ = ["Choice", "Place", "Slot", "fields_of", "models_of", "phrase_of", "tags_of", "trace"]
 
 _PHRASES: Final[Mapping[Any, str]] = {
     bool: "true or false",
@@ -37,8 +37,13 @@ _KINDS: Final = (
     ("mapping", "a mapping"),
     ("model", "a mapping"),
     ("none", "null"),
+    ("path", "the path of a file"),
 )
 _BOUNDS: Final = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
+
+
+Choice = tuple[Location, int, str]
+"""A union on the way: its location, its level (unions within unions), the member's label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +74,14 @@ class Place:
         location: keys and indices as they are in the document; labels of unions taken out.
         slots: what the model has there.
         owners: what the model has one level up.
-        choices: the member chosen at each union on the way: (location, label).
+        choices: the member chosen at each union on the way.
         of_key: the error is about the key, not about its value.
     """
 
     location: Location
     slots: tuple[Slot, ...]
     owners: tuple[Slot, ...]
-    choices: tuple[tuple[Location, str], ...]
+    choices: tuple[Choice, ...]
     of_key: bool
 
 
@@ -92,14 +97,15 @@ def trace(model: type[BaseModel], loc: Sequence[str | int], data: object) -> Pla
     slots: tuple[Slot, ...] = (Slot(model),)
     owners = slots
     location: Location = ()
-    choices: list[tuple[Location, str]] = []
+    choices: list[Choice] = []
     node, inside = data, True
     for part in loc:
         if part == "[key]":
             return Place(location, slots, owners, tuple(choices), of_key=True)
         members = [member for slot in slots for member in members_of(slot)]
         if len(members) > len(slots):
-            choices.append((location, str(part)))
+            level = sum(location == known for known, _, _ in choices)
+            choices.append((location, level, str(part)))
             fitting = [member for member in members if _fits(member, str(part))]
             slots = tuple(fitting or members)
             continue
@@ -231,7 +237,7 @@ def _phrase(slot: Slot) -> str:
         return words[0] if len(words) == 1 else f"one of {', '.join(words)}"
     if _is_model(kind) or _is_mapping(kind):
         return "a mapping"
-    if get_origin(kind) in (list, tuple, set, frozenset):
+    if get_origin(kind) in (list, tuple, set, frozenset, Sequence):
         return "a list"
     limits = [
         next(

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from recoeval.errors import ConfigError, Problem, did_you_mean
-from recoeval.workflow.schema import Slot, fields_of, phrase_of, tags_of, trace
+from recoeval.workflow.schema import Choice, Slot, fields_of, phrase_of, tags_of, trace
 from recoeval.workflow.yamlvalues import Location, Origin, dotted
 
 __all__ = ["Document", "Written", "locate", "validate"]
@@ -21,7 +21,9 @@ M = TypeVar("M", bound=BaseModel)
 _SHOWN: Final = 80
 _BITS: Final = 4096
 _SHORTEST_SECRET: Final = 3
-_AT_KEY: Final = frozenset({"extra_forbidden", "missing", "union_tag_invalid"})
+_AT_KEY: Final = frozenset(
+    {"extra_forbidden", "missing", "union_tag_invalid", "union_tag_not_found"}
+)
 _LATE: Final = "\U0010ffff"
 
 
@@ -71,7 +73,7 @@ class _Finding:
     location: Location
     slots: tuple[Slot, ...]
     owners: tuple[Slot, ...]
-    choices: tuple[tuple[Location, str], ...]
+    choices: tuple[Choice, ...]
     context: Mapping[str, Any]
     message: str
 
@@ -106,7 +108,8 @@ def validate(document: Document, model: type[M]) -> M:
         raise error.located(lambda path: locate(document, path)) from None
     except ValidationError as error:
         findings = [_finding(document, model, entry) for entry in error.errors(include_url=False)]
-    found = [_problem(document, group) for group in _groups(_relevant(findings))]
+    real = [each for each in findings if not _is_length_of_errors(document, each)]
+    found = [_problem(document, group) for group in _groups(_relevant(real))]
     found.sort(key=lambda pair: _order(document, pair[0]))
     raise ConfigError(*dict.fromkeys(problem for _, problem in found))
 
@@ -130,7 +133,7 @@ def _finding(document: Document, model: type[BaseModel], entry: Mapping[str, Any
 
 _MISFIT = re.compile(
     r".*_(type|parsing|parsing_size)|int_from_float|literal_error|enum|none_required"
-    r"|(greater|less)_than(_equal)?|multiple_of|finite_number|is_instance_of"
+    r"|(greater|less)_than(_equal)?|finite_number|is_instance_of"
 )
 """Kinds of errors that say: not the value that stands in the annotation."""
 
@@ -142,24 +145,32 @@ def _is_misfit(finding: _Finding) -> bool:
 def _relevant(findings: Sequence[_Finding]) -> list[_Finding]:
     """Returns the findings without what only says that another choice of a union was meant."""
     deep = [each for each in findings if not _is_misfit(each)]
-    counts: Counter[tuple[Location, str]] = Counter()
+    counts: Counter[Choice] = Counter()
     for each in findings:
-        counts.update(set(each.choices))
+        counts.update(each.choices)
     # Among the mappings that a value could be, the one with the fewest errors was meant.
-    best: dict[Location, str] = {}
-    for place, choice in counts:
+    best: dict[tuple[Location, int], Choice] = {}
+    for choice in counts:
+        place, level, _ = choice
         serious = any(
-            (place, choice) in each.choices and (each.location != place or each in deep)
-            for each in findings
+            choice in each.choices and (each.location != place or each in deep) for each in findings
         )
-        if serious and (place not in best or counts[place, choice] < counts[place, best[place]]):
-            best[place] = choice
+        rival = best.get((place, level))
+        if serious and (rival is None or counts[choice] < counts[rival]):
+            best[place, level] = choice
     kept = [
         each
         for each in findings
-        if all(best.get(place, choice) == choice for place, choice in each.choices)
+        if all(best.get(choice[:2], choice) == choice for choice in each.choices)
     ]
     return [each for each in kept if not _is_renamed(each, kept)]
+
+
+def _is_length_of_errors(document: Document, finding: _Finding) -> bool:
+    """Whether a list is called too short only because pydantic leaves out its bad entries."""
+    value = _at(document.data, finding.location)
+    least = finding.context.get("min_length", 0)
+    return finding.kind == "too_short" and isinstance(value, list | dict) and len(value) >= least
 
 
 def _is_renamed(finding: _Finding, findings: Iterable[_Finding]) -> bool:
@@ -191,7 +202,7 @@ def _problem(document: Document, group: Sequence[_Finding]) -> tuple[Origin | No
     first = group[0]
     location = first.location
     named = first.kind == "union_tag_invalid" and (*location, "type") in document.origins
-    if named:
+    if named or first.kind == "union_tag_not_found":
         location = (*location, "type")
     known = location
     while known and known not in document.origins:
@@ -266,7 +277,7 @@ def _unknown_type(finding: _Finding, value: object, _text: str) -> str:
 
 
 def _no_type(finding: _Finding, _value: object, _text: str) -> str:
-    return f"missing; type is one of {', '.join(tags_of(finding.slots))}"
+    return f"missing; expected one of {', '.join(tags_of(finding.slots))}"
 
 
 def _own_words(finding: _Finding, _value: object, _text: str) -> str:
@@ -351,6 +362,6 @@ def _mask(document: Document, message: str) -> str:
     """Returns the message with values of secrets, which validators may have put in, hidden."""
     for place, text in document.hidden.items():
         value = _at(document.data, place)
-        if len(str(value)) >= _SHORTEST_SECRET:
+        if not isinstance(value, bool | None) and len(str(value)) >= _SHORTEST_SECRET:
             message = message.replace(repr(value), repr(text)).replace(str(value), text)
     return message

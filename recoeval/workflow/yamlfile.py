@@ -37,7 +37,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000
 
 # What PyYAML says -> what we say.
 _WORDS: Final = (
-    ("found character '\\t'", "a tab cannot indent: use spaces"),
+    ("found character '\\t'", "a tab cannot stand here: use spaces"),
     ("found character", "unquoted text cannot start with {sign}: quote it"),
     ("expected alphabetic", "unquoted text cannot start with {sign}: quote it"),
     ("mapping values are not allowed", "a second ':' here: quote the text, or check the indent"),
@@ -56,6 +56,7 @@ _WORDS: Final = (
     ("found duplicate anchor", "this anchor is defined twice"),
     ("but found another document", "a second document starts here: one file, one document"),
     ("expected '<document start>'", "expected nothing after the end of the document"),
+    ("found incompatible YAML", "the YAML of this file is of another version than 1"),
     ("expected chomping", "text has to start on the line after | or >: quote it"),
     ("expected a comment or a line break", "text has to start on the line after | or >: quote it"),
 )
@@ -105,6 +106,7 @@ class _Builder:
         self._fixed = fixed
         self._values = 0
         self._depth = 0
+        self._covered = 0
 
     def build(self, node: yaml.Node, location: Location, key: yaml.Node | None = None) -> Value:
         """Returns the value of a node and of everything below it."""
@@ -198,17 +200,16 @@ class _Builder:
             return
         pairs = isinstance(node, yaml.MappingNode)
         entries = node.value if pairs else [(None, item) for item in node.value]
-        done = 0
         for key, value in entries:
             word = key if key is not None and _is_empty(value) else value
             start = word.start_mark.index
             text = word.value if isinstance(word, yaml.ScalarNode) and word.style is None else ""
-            if start < done or not _unbalanced(text):
+            if start < self._covered or not _unbalanced(text):
                 continue
             ends = (entry[1].end_mark.index for entry in entries)
             spans = [self._text[start:end] for end in ends if end > start]
             whole = next((span for span in spans if not _unbalanced(span)), text)
-            done = start + len(whole)
+            self._covered = start + len(whole)
             names = {str(part) for part in (*location, getattr(key, "value", ""))}
             thing = "metric" if names & {"metric", "metrics", "constraints"} else "text"
             quoted = f"'{whole}'" if '"' in whole else f'"{whole}"'

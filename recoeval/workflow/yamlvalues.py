@@ -133,17 +133,20 @@ class _Dumper(yaml.SafeDumper):
     """Quotes what would not be read back as the same text under 1.2 rules."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
-        return tag_of(kind, value, implicit)
+        return f"{TAG}merge" if value == "<<" and implicit[0] else tag_of(kind, value, implicit)
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
-def _represent_quoted(dumper: yaml.SafeDumper, text: Quoted) -> yaml.ScalarNode:
-    return dumper.represent_scalar(f"{TAG}str", str(text), style='"')
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # PyYAML takes these for line breaks or marks unless they are escaped, as in "\x85".
+    quoted = isinstance(text, Quoted) or any(sign in text for sign in "\x85\u2028\u2029\ufeff")
+    return dumper.represent_scalar(f"{TAG}str", str(text), style='"' if quoted else None)
 
 
-_Dumper.add_representer(Quoted, _represent_quoted)
+_Dumper.add_representer(Quoted, _represent_text)
+_Dumper.add_representer(str, _represent_text)
 
 
 def dump_yaml(data: Mapping[str, Any]) -> str:

@@ -233,9 +233,7 @@ def test_report_counts_rows_users_items_and_what_is_left_out():
         },
         schema_overrides={"timestamp": pl.Datetime("us", "UTC")},
     )
-    windows = find_windows(
-        TimeSplit(test_start="2022-05-01T03:00:00Z", test="2h", gap="1h"), log
-    )
+    windows = find_windows(TimeSplit(test_start="2022-05-01T03:00:00Z", test="2h", gap="1h"), log)
     report = report_split(windows.train(log), windows.test(log), log, windows)
     assert report.train == Side(None, "2022-05-01T02:00:00Z", rows=3, users=2, items=2)
     assert report.test == Side(

@@ -1,16 +1,14 @@
 import datetime
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import BeforeValidator, Field, Strict, model_validator
 
-from recoeval.component import Component, Count, Duration, Instant, Number
-from recoeval.errors import ConfigError, DataError, Problem
+from recoeval.errors import ConfigError
 from recoeval.workflow.config import Config
 from recoeval.workflow.loading import (
     Document,
@@ -21,144 +19,14 @@ from recoeval.workflow.loading import (
     redacted_yaml,
     validate,
 )
-
-CASES = yaml.safe_load(Path(__file__).with_name("cases_bad_config.yaml").read_text("utf-8"))
-
-
-def listed(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else (value,)
-
-
-class Source(Component):
-    path: str
-    """File, glob or folder."""
-    columns: dict[str, str] = Field(default={})
-    duplicates: Literal["keep", "drop"] = "keep"
-    header: bool = True
-
-
-class TimeSplit(Component):
-    type: Literal["time"] = "time"
-    test_start: Instant | None = None
-    test: Duration | None = None
-
-    @model_validator(mode="after")
-    def starts(self) -> "TimeSplit":
-        if self.test_start is None and self.test is None:
-            raise ValueError("say where the test window starts")
-        return self
-
-
-class FileSplit(Component):
-    type: Literal["files"] = "files"
-    train: Source
-    test: Source
-
-
-class Popularity(Component):
-    type: Literal["popularity"] = "popularity"
-    window: Duration | None = None
-
-
-class ALS(Component):
-    type: Literal["als"] = "als"
-    factors: Count = 64
-    regularization: Annotated[Number, Field(ge=0)] = 0.01
-
-
-class Merge(Component):
-    """Has a field named like the type of another generator."""
-
-    type: Literal["merge"] = "merge"
-    als: Count | Literal["all"] = 10
-    channels: Annotated[
-        dict[Annotated[str, Field(pattern="^[a-z_]+$")], Count], Field(min_length=1)
-    ]
-
-
-class Level(Component):
-    metric: str
-    min: Number
-    severity: Literal["error", "warn"] = "error"
-
-
-class Drop(Component):
-    metric: str
-    baseline: str
-    max_drop: Annotated[Number, Strict()]
-
-
-class Privacy(Component):
-    salt: Annotated[str, Field(min_length=4, max_length=12)]
-    ids: Annotated[str, Field(pattern="^(plain|hashed)$")] = "hashed"
-
-    @model_validator(mode="after")
-    def differs(self) -> "Privacy":
-        if self.salt == "pepper":
-            raise ValueError(f"{self.salt!r} is no salt, says {self.salt}")
-        return self
-
-
-class Toy(Component):
-    interactions: Source
-    split: Annotated[TimeSplit | FileSplit, Field(discriminator="type")]
-    generators: Annotated[
-        dict[str, Annotated[Popularity | ALS | Merge, Field(discriminator="type")]],
-        Field(min_length=1),
-    ]
-    query: Literal["user"] | Source = "user"
-    metrics: Annotated[tuple[str, ...], Field(max_length=3)] = ("recall",)
-    k: Annotated[tuple[Count, ...], BeforeValidator(listed)] = (10,)
-    constraints: tuple[str | Level | Drop, ...] = ()
-    privacy: Privacy | None = None
-    rates: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = ()
-    pair: tuple[int, str] | None = None
-
-
-GOOD = """\
-interactions: logs.parquet
-split: {test: 3d}
-generators: {als: }
-"""
+from recoeval.workflow.yamlvalues import dump_yaml
+from tests.workflow.toy import ALS, GOOD, TimeSplit, Toy, load
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def load(text: str, /, **options: Any) -> Document:
-    Path("nightly.yaml").write_text(text, "utf-8")
-    return load_document("nightly.yaml", **{"environ": {}, **options})
-
-
-def refused(text: str, /, **options: Any) -> str:
-    with pytest.raises(ConfigError) as caught:
-        validate(load(text, **options), Toy)
-    return str(caught.value)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_bad_configuration(case: dict[str, Any]) -> None:
-    for name, text in case.get("files", {}).items():
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text(text, "utf-8")
-    date = datetime.date.fromisoformat(case["date"]) if "date" in case else None
-    message = refused(
-        case["text"] + ("" if case.get("alone") else GOOD),
-        sets=case.get("sets", ()),
-        environ=case.get("env", {}),
-        date=date,
-    )
-    assert message == case["expected"].rstrip("\n")
-    for jargon in ("pydantic", "Input should", "valid", "dictionary", "http", "tagged", "Error"):
-        assert jargon not in message
-
-
-def test_there_are_many_bad_configurations() -> None:
-    assert len(CASES) >= 60
-    assert len({case["name"] for case in CASES}) == len(CASES)
 
 
 def test_a_good_document_is_explicit() -> None:
@@ -173,93 +41,38 @@ def test_a_good_document_is_explicit() -> None:
     assert config.split == TimeSplit(test="3d")
 
 
-def test_the_real_model_takes_the_smallest_file() -> None:
-    text = GOOD + "ground_truth: {relevant: \"event = 'click' AND dwell_seconds > 30\"}\n"
-    config = validate(load(text + "metrics: [precision, recall]\nk: [10, 100]\n"), Config)
-    assert list(config.generators) == ["als"]
-    assert config.generators["als"].type == "als"
-    assert config.k == (10, 100)
-
-
-def test_the_real_model_refuses_with_positions() -> None:
-    text = """\
-interactions: {path: a, duplicats: drop}
-split: {test: 3x}
-generators:
-  als: {factrs: 3}
-  popularity: {window: 7}
-metrics: [recal]
-constraints: [recall@10 > 1, {metric: recall@10, min: x}]
-buckets: {activity: {by: train}}
-"""
-    with pytest.raises(ConfigError) as caught:
-        validate(load(text), Config)
-    lines = [line.partition(". ")[0] for line in str(caught.value).splitlines()]
-    duration = "expected a duration such as 3d, 12h, 30m or 45s, got"
-    bound = "expected metric@K >= number or metric@K <= number"
-    by = "expected one of train_interactions, train_rows, relevant_items, got 'train'"
-    assert lines == [
-        "nightly.yaml:1:25: interactions.duplicats: unknown key 'duplicats'",
-        f"nightly.yaml:2:15: split.test: {duration} '3x'",
-        "nightly.yaml:4:9: generators.als.factrs: unknown key 'factrs'",
-        f"nightly.yaml:5:24: generators.popularity.window: {duration} 7",
-        "nightly.yaml:6:11: metrics.0: unknown metric 'recal'",
-        f"nightly.yaml:7:15: constraints.0: {bound}, got 'recall@10 > 1'",
-        "nightly.yaml:7:55: constraints.1.min: expected a number, got 'x'",
-        f"nightly.yaml:8:26: buckets.activity.by: {by}",
-    ]
-
-
 @pytest.mark.parametrize(
-    ("path", "origin"),
+    ("path", "message"),
     [
-        ("interactions", "nightly.yaml:1:1"),
-        ("interactions.path", "nightly.yaml:2:9"),
-        ("interactions.where", "nightly.yaml:1:1"),
-        ("interactions.columns.user_id", "nightly.yaml:3:22"),
-        ("constraints.1.metric", "nightly.yaml:7:14"),
-        ("constraints[1].metric", "nightly.yaml:7:14"),
-        ("constraints[7].metric", "nightly.yaml:5:1"),
-        ("generators.als", "nightly.yaml:9:3"),
-        ("generators.als.type", "nightly.yaml:9:3"),
-        ("generators.als.factors", "--set generators.als.factors=3"),
-        ("lists[als].item_id", ""),
-        ("", ""),
+        ("none.yaml", "none.yaml: cannot read this file: No such file or directory"),
+        ("a\0b", "a\\x00b: this is not the path of a file"),
+        ("~nobody-here/x", "~nobody-here/x: this is not the path of a file"),
+        ("loop", "loop: this is not the path of a file"),
     ],
 )
-def test_locate(path: str, origin: str) -> None:
-    text = """\
-interactions:
-  path: a
-  columns: {user_id: uid}
-
-constraints:
-  - a
-  - {metric: b}
-generators:
-  als:
-"""
-    document = load(text, sets=["generators.als.factors=3"])
-    assert locate(document, path) == origin
+def test_paths_that_lead_nowhere(path: str, message: str) -> None:
+    Path("loop").symlink_to("loop")
+    with pytest.raises(ConfigError) as caught:
+        load_document(path)
+    assert str(caught.value) == message
 
 
-def test_locate_gives_origins_to_errors_found_later() -> None:
-    document = load(GOOD)
-    error = DataError(Problem("no rows", path="split.test"), Problem("bad", path="lists[x]"))
-    located = error.located(lambda path: locate(document, path))
-    assert str(located) == "nightly.yaml:2:15: split.test: no rows\nlists[x]: bad"
+def test_a_path_object_of_another_folder() -> None:
+    Path("conf").mkdir()
+    Path("conf/a.yaml").write_text("a: 1\nextends: b.yaml\n")
+    Path("conf/b.yaml").write_text("b: 1\n")
+    document = load_document(Path("conf/a.yaml"))
+    assert document.data == {"b": 1, "a": 1}
+    assert (locate(document, "a"), locate(document, "b")) == ("conf/a.yaml:1:4", "conf/b.yaml:1:4")
 
 
-def test_a_config_error_of_a_validator_is_located() -> None:
-    class Strange(Component):
-        a: int
-
-        @model_validator(mode="after")
-        def never(self) -> "Strange":
-            raise ConfigError(Problem("never", path="a"))
-
-    with pytest.raises(ConfigError, match=r"^nightly.yaml:1:4: a: never$"):
-        validate(load("a: 1\n"), Strange)
+def test_the_home_folder_is_written_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    Path("a.yaml").write_text("extends: ~/b.yaml\na: 1\n")
+    Path("b.yaml").write_text("b: 1\n")
+    document = load_document("~/a.yaml")
+    assert locate(document, "a") == f"{folder}/a.yaml:2:4"
+    assert locate(document, "b") == f"{folder}/b.yaml:1:4"
 
 
 class TestExtends:
@@ -340,59 +153,16 @@ split: {train: a.csv, test: b.csv}
             Path(f"{level}.yaml").write_text(f"extends: [{level - 1}.yaml, ./{level - 1}.yaml]\n")
         assert load("extends: 18.yaml\n").data == {"a": 1}
 
+    def test_a_path_that_leads_nowhere(self) -> None:
+        Path("loop").symlink_to("loop")
+        with pytest.raises(ConfigError, match=r"^nightly.yaml:1:10: extends: not a path: 'loop'$"):
+            load("extends: loop\n")
+
     def test_a_chain_has_an_end(self) -> None:
         for level in range(30):
             Path(f"{level}.yaml").write_text(f"extends: {level + 1}.yaml\n")
         with pytest.raises(ConfigError, match="more than 20 files in a chain"):
             load("extends: 0.yaml\n")
-
-
-class TestEnvironment:
-    @pytest.mark.parametrize(
-        ("written", "value"),
-        [
-            ("${F}", 64),
-            ("'${F}'", "64"),
-            ('"${F}"', "64"),
-            ("x${F}", "x64"),
-            ("${F}${F}", "6464"),
-            ("${NONE:-64}", 64),
-            ("${NONE:-}", None),
-            ("'${NONE:-}'", ""),
-            ("${EMPTY:-1e-3}", 0.001),
-            ("${EMPTY}", None),
-            ("${NO}", "NO"),
-            ("${LIST}", "[1, 2]"),
-            ("$${F}", "${F}"),
-            ("'$${F} ${F}'", "${F} 64"),
-            ("$F", "$F"),
-            ("'{F}'", "{F}"),
-            ("'${NONE:-a:b c$d}'", "a:b c$d"),
-            ("['${F}', 2]", ["64", 2]),
-        ],
-    )
-    def test_values(self, written: str, value: object) -> None:
-        environ = {"F": "64", "EMPTY": "", "NO": "NO", "LIST": "[1, 2]"}
-        document = load(f"a: {written}\n", environ=environ)
-        assert document.data == {"a": value}
-        assert repr(document.data["a"]) == repr(value)
-
-    def test_the_environment_of_the_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("RECOEVAL_TEST_F", "64")
-        assert load("a: ${RECOEVAL_TEST_F}\n", environ=None).data == {"a": 64}
-        assert document_of({"a": "${RECOEVAL_TEST_F}"}).data == {"a": "64"}
-
-    def test_bytes_that_are_no_text(self) -> None:
-        with pytest.raises(ConfigError, match="variable F is not UTF-8 text"):
-            load("a: ${F}\n", environ={"F": "\udcff"})
-
-    def test_keys_are_left_alone(self) -> None:
-        assert load("'${F}': 1\n").data == {"${F}": 1}
-
-    def test_a_removed_generator_by_variable(self) -> None:
-        assert load("generators: {als: '${A}', p: }\n", environ={"A": "x"}).data["generators"]
-        document = load("generators:\n  als: ${A:-false}\n  p:\n")
-        assert list(document.data["generators"]) == ["p"]
 
 
 class TestRedacted:
@@ -440,104 +210,6 @@ country: NO
         assert yaml.safe_load(redacted_yaml(document, data)) == expected
 
 
-class TestDate:
-    def test_only_paths_hold_dates(self) -> None:
-        text = """\
-interactions: {path: "a/dt={date}/*", where: "x = '{date}'"}
-split: {train: "{date}.csv", test: {path: "{date}"}}
-generators: {als: {path: ["{date}", b]}}
-users: {table: "${U}/{date}"}
-"""
-        document = load(text, date=datetime.date(2026, 1, 2), environ={"U": "u/{date}"})
-        assert document.data == {
-            "interactions": {"path": "a/dt=2026-01-02/*", "where": "x = '{date}'"},
-            "split": {
-                "type": "files",
-                "train": {"path": "2026-01-02.csv"},
-                "test": {"path": "2026-01-02"},
-            },
-            "generators": {"als": {"type": "als", "path": ["2026-01-02", "b"]}},
-            "users": {"table": "u/2026-01-02/2026-01-02"},
-        }
-
-    def test_a_date_that_no_path_asks_for(self) -> None:
-        assert load("a: 1\n", date=datetime.date(2026, 1, 2)).data == {"a": 1}
-
-
-class TestSets:
-    @pytest.mark.parametrize(
-        ("option", "data"),
-        [
-            ("a.b=3", {"a": {"b": 3, "c": [1, {"d": 2}]}}),
-            ("a.b=1e-3", {"a": {"b": 0.001, "c": [1, {"d": 2}]}}),
-            ("a.b=NO", {"a": {"b": "NO", "c": [1, {"d": 2}]}}),
-            ("a.b=", {"a": {"b": None, "c": [1, {"d": 2}]}}),
-            ("a.b=x = 'y'", {"a": {"b": "x = 'y'", "c": [1, {"d": 2}]}}),
-            ("a.b='3'", {"a": {"b": "3", "c": [1, {"d": 2}]}}),
-            ("a.b=[1, x]", {"a": {"b": [1, "x"], "c": [1, {"d": 2}]}}),
-            ("a.b={x: 1}", {"a": {"b": {"x": 1}, "c": [1, {"d": 2}]}}),
-            ("a.c.0=9", {"a": {"b": 1, "c": [9, {"d": 2}]}}),
-            ("a.c.1.d=9", {"a": {"b": 1, "c": [1, {"d": 9}]}}),
-            ("a.c.2=9", {"a": {"b": 1, "c": [1, {"d": 2}, 9]}}),
-            ("a=5", {"a": 5}),
-            (" a =5", {"a": 5}),
-        ],
-    )
-    def test_one(self, option: str, data: dict[str, Any]) -> None:
-        assert load("a: {b: 1, c: [1, {d: 2}]}\n", sets=[option]).data == data
-
-    def test_missing_mappings_and_lists_are_made(self) -> None:
-        assert load("a: 1\nb:\n", sets=["x.y.z=1", "b.c=2", "m.0.n=3"]).data == {
-            "a": 1,
-            "b": {"c": 2},
-            "x": {"y": {"z": 1}},
-            "m": [{"n": 3}],
-        }
-
-    def test_the_last_one_wins(self) -> None:
-        assert load("a: 1\n", sets=["a=2", "a=3"]).data == {"a": 3}
-
-    def test_a_single_text_is_one_option(self) -> None:
-        assert load("a: 1\n", sets="a=2").data == {"a": 2}
-
-    def test_generators(self) -> None:
-        text = "generators: {als: , popularity: }\ninteractions: a\n"
-        document = load(
-            text,
-            sets=["generators.als=false", "generators.x.type=als", "interactions.header=false"],
-        )
-        assert document.data == {
-            "generators": {"popularity": {"type": "popularity"}, "x": {"type": "als"}},
-            "interactions": {"path": "a", "header": False},
-        }
-
-    def test_a_removed_generator_can_be_set_up_again(self) -> None:
-        document = load("generators: {als: false}\n", sets=["generators.als.factors=3"])
-        assert document.data["generators"] == {"als": {"type": "als", "factors": 3}}
-
-    def test_short_forms(self) -> None:
-        document = load("a: 1\n", sets=["interactions=x", "generators={als: }"])
-        assert document.data["interactions"] == {"path": "x"}
-        assert document.data["generators"] == {"als": {"type": "als"}}
-
-    def test_typed_values_stay_as_they_are(self) -> None:
-        document = load("a: 1\n", sets={"a": "64", "b.c": (1, 2.5)})
-        assert document.data == {"a": "64", "b": {"c": [1, 2.5]}}
-
-    def test_typed_values_name_their_option(self) -> None:
-        with pytest.raises(ConfigError) as caught:
-            validate(load(GOOD, sets={"generators.als.factors": "many", "k": 0}), Toy)
-        assert str(caught.value) == (
-            "set generators.als.factors='many': expected an integer >= 1, got 'many'\n"
-            "set k=0: expected an integer >= 1, got 0"
-        )
-
-    def test_long_and_secret_options_are_not_shown_whole(self) -> None:
-        message = refused(GOOD, sets=[f"k={'x' * 500}", "privacy.salt=my secret is long"])
-        assert "--set k=" + "x" * 114 + "...: " in message
-        assert "my secret" not in message
-
-
 class TestPython:
     def test_a_mapping(self) -> None:
         document = document_of(
@@ -583,6 +255,15 @@ class TestPython:
         document.data["k"].append(3)
         assert mapping["k"] == [1]
 
+    @pytest.mark.parametrize("text", ["a\0b", "\ud800"])
+    def test_text_that_no_file_could_hold(self, text: str) -> None:
+        with pytest.raises(ConfigError) as caught:
+            document_of({"a": ["b", text]})
+        assert str(caught.value) in (
+            "a.1: text cannot contain '\\x00'",
+            "a.1: text cannot contain '\\ud800'",
+        )
+
     @pytest.mark.parametrize("bad", [{"a": {1: 2}}, {None: 1}])
     def test_keys_are_text(self, bad: dict[Any, Any]) -> None:
         with pytest.raises(ConfigError, match="a key has to be text, got"):
@@ -596,14 +277,7 @@ class TestPython:
 
     def test_no_mapping(self) -> None:
         with pytest.raises(ConfigError, match="expected a mapping, got 'nightly'"):
-            document_of("nightly")  # type: ignore[arg-type]
-
-
-def test_a_huge_number_is_shown() -> None:
-    with pytest.raises(
-        ConfigError, match="k: expected an integer >= 1, got a number of 16610 bits"
-    ):
-        validate(document_of({"k": -(10**5000)}), Toy)
+            document_of("nightly")
 
 
 words = st.sampled_from(
@@ -621,7 +295,7 @@ mappings = st.dictionaries(words, trees, max_size=6)
 
 def paths(data: object) -> Iterator[tuple[str | int, ...]]:
     yield ()
-    entries = data.items() if isinstance(data, dict) else enumerate(data)  # type: ignore[call-overload]
+    entries = data.items() if isinstance(data, dict) else enumerate(data)
     for key, item in entries:
         below = paths(item) if isinstance(item, dict | list) else [()]
         yield from ((key, *rest) for rest in below)
@@ -639,7 +313,7 @@ def test_any_mapping_gives_a_model_or_problems(data: dict[str, Any], model: type
             assert "Input" not in problem.message
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(mappings.filter(lambda data: "extends" not in data))
 def test_a_file_gives_what_its_mapping_gives_and_every_value_has_an_origin(
     data: dict[str, Any],
@@ -652,14 +326,14 @@ def test_a_file_gives_what_its_mapping_gives_and_every_value_has_an_origin(
 
     environ = {"F": "x"}
     direct = outcome(lambda: document_of(data, environ=environ))
-    text = redacted_yaml(Document(data))
-    loaded = outcome(lambda: load(text, environ=environ))
+    loaded = outcome(lambda: load(dump_yaml(data), environ=environ))
     if isinstance(direct, list):
-        assert loaded == direct
-    else:
-        assert repr(loaded.data) == repr(direct.data)
-        made = {
-            ("split", "type"),
-            *(("generators", n, "type") for n in direct.data.get("generators") or ()),
-        }  # type: ignore[attr-defined]
-        assert set(paths(loaded.data)) - set(loaded.origins) <= made
+        # One place of text that cannot be read is enough for Python; a file shows all.
+        assert isinstance(loaded, list)
+        assert set(direct) <= set(loaded)
+        return
+    assert repr(loaded.data) == repr(direct.data)
+    generators = direct.data.get("generators")
+    names = generators if isinstance(generators, dict) else {}
+    made = {("split", "type"), *(("generators", name, "type") for name in names)}
+    assert set(paths(loaded.data)) - set(loaded.origins) <= made

@@ -1,0 +1,397 @@
+"""The command line: results on stdout, progress and errors on stderr, exit codes as defined.
+
+Everything heavy is imported inside the commands, so that help and usage errors are instant.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
+from recoeval.report.values import printable
+
+if TYPE_CHECKING:
+    from recoeval.report.sections import Results
+    from recoeval.report.values import Section
+    from recoeval.workflow.plan import Plan
+
+__all__ = ["app", "main"]
+
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+
+app = typer.Typer(
+    name="recoeval",
+    help="Offline evaluation for the recall stage of recommender systems.",
+    epilog="Exit codes: 0 ok, 1 a constraint failed, 2 configuration or usage, 3 data, "
+    "4 a generator or the engine, 130 and 143 stopped by a signal.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Config = Annotated[str, typer.Argument(metavar="CONFIG", help="Configuration, a YAML file.")]
+MaybeConfig = Annotated[
+    str | None, typer.Argument(metavar="CONFIG", help="Configuration, a YAML file.")
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a setting: generators.als.factors=128. Repeatable.",
+    ),
+]
+Day = Annotated[
+    str | None,
+    typer.Option("--date", metavar="YYYY-MM-DD", help="What {date} in a path stands for."),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from recoeval import __version__
+
+        typer.echo(f"recoeval {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("init")
+def init_config(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="File to write.")] = "recoeval.yaml",
+) -> None:
+    """Write a commented starter configuration."""
+    from recoeval.workflow.templates import write_starter
+
+    write_starter(Path(file))
+    _say(f"Wrote {file}. Next: put in your log and your rule, then recoeval check {file}")
+
+
+@app.command("run")
+def run_config(
+    config: Config,
+    changes: Changes = None,
+    date: Day = None,
+    as_json: Json = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="One line a stage on stderr.")
+    ] = False,
+) -> int:
+    """Evaluate as CONFIG says, write the run, and show it."""
+    from recoeval.report.sections import Results
+    from recoeval.workflow.arguments import parse_date
+    from recoeval.workflow.pipeline import run
+    from recoeval.workflow.progress import progress_for
+
+    done = run(
+        config, set=changes or (), date=parse_date(date), progress=progress_for(verbose=verbose)
+    )
+    evaluation = done.evaluation
+    results = Results(
+        evaluation.summary,
+        evaluation.per_query,
+        evaluation.measures,
+        done.verdict,
+        facts=done.manifest,
+        given={"config": config},
+        place=str(done.path),
+    )
+    _show_results(results, as_json=as_json)
+    return done.verdict.exit_code
+
+
+@app.command("check")
+def check_config(
+    config: MaybeConfig = None,
+    changes: Changes = None,
+    date: Day = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema; needs no CONFIG.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Check CONFIG and headers; show the plan."""
+    if schema:
+        from recoeval.workflow.config import json_schema
+
+        _show_json(json_schema())
+        return
+    if config is None:
+        raise ConfigError("recoeval check: name a CONFIG, or ask for --schema")
+    from recoeval.workflow.arguments import parse_date
+    from recoeval.workflow.plan import plan
+
+    _show_plan(config, plan(config, set=changes or (), date=parse_date(date)), as_json=as_json)
+
+
+def _show_plan(path: str, planned: Plan, *, as_json: bool) -> None:
+    config = planned.config
+    document = {
+        "config": path,
+        "name": config.name,
+        "inputs": planned.columns,
+        "generators": planned.generators,
+        "depth": planned.depth,
+        "metrics": planned.measures,
+        "buckets": [f"{name}: by {each.by}" for name, each in config.buckets.items()],
+        "constraints": [each.text for each in config.constraints],
+        "baselines": config.baselines,
+    }
+    if as_json:
+        _show_json(document)
+    else:
+        from recoeval.report.planned import plan_sections
+
+        _show_sections(plan_sections(document))
+
+
+@app.command("evaluate")
+def evaluate_files(
+    *,
+    recs: Annotated[
+        str, typer.Option(metavar="FILE", help="Lists: user_id, item_id, rank or score; TREC run.")
+    ],
+    truth: Annotated[
+        str, typer.Option(metavar="FILE", help="Truth: user_id, item_id, maybe gain; TREC qrels.")
+    ],
+    metrics: Annotated[
+        str, typer.Option(help='Separated by commas: "ndcg(gain=exponential)@10,recall".')
+    ] = "recall,precision,hit_rate,ndcg",
+    k: Annotated[str, typer.Option("--k", help="Depths, separated by commas.")] = "10,100",
+    train: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What users did before: user_id, item_id.")
+    ] = None,
+    users: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Everyone who could be evaluated: user_id.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="See recoeval list policies. Repeatable."),
+    ] = None,
+    check: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CONSTRAINT", help='"recall@10 >= 0.2" must hold. Repeatable.'),
+    ] = None,
+    per_user: Annotated[
+        str | None, typer.Option(metavar="OUT.parquet", help="Write one row a generator and user.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Evaluate lists in files against a truth in a file."""
+    from recoeval.evaluation import evaluate
+    from recoeval.report.sections import Results
+    from recoeval.workflow.arguments import (
+        naming_options,
+        parse_pairs,
+        split_depths,
+        split_metrics,
+    )
+
+    files = {"recs": recs, "truth": truth, "train": train, "users": users}
+    asked = split_metrics(metrics)
+    said = {f"metrics.{index}": f"--metrics {text}" for index, text in enumerate(asked)}
+    said |= {"metrics": f"--metrics {metrics}", "k": f"--k {k}"}
+    said |= {f"constraints.{index}": f"--check {text!r}" for index, text in enumerate(check or ())}
+    policies = parse_pairs(policy or (), "--policy")
+    said |= {f"policies.{name}": f"--policy {name}={value}" for name, value in policies.items()}
+    with naming_options(said):
+        found = evaluate(
+            recs,
+            truth,
+            metrics=asked,
+            k=split_depths(k),
+            train=train,
+            users=users,
+            policies=policies,
+        )
+        verdict = found.check(check or ())
+    if per_user is not None:
+        from recoeval.workflow.store import write_file
+
+        write_file(Path(per_user), found.per_user.write_parquet)
+    from recoeval import __version__
+
+    results = Results(
+        found.summary,
+        found.per_query,
+        found.measures,
+        verdict,
+        facts={"recoeval": __version__, "definitions": found.definitions, **found.counts},
+        given={name: path for name, path in files.items() if path is not None},
+        place=per_user or "",
+    )
+    _show_results(results, as_json=as_json)
+    return verdict.exit_code
+
+
+@app.command("list")
+def list_choices(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND", help="metrics, generators, policies, splits, buckets or formats."
+        ),
+    ],
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Explain this one.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List what a configuration can name."""
+    from dataclasses import asdict
+
+    from recoeval.report.planned import choice_table
+    from recoeval.report.values import Paragraph, Word
+    from recoeval.workflow.choices import choices_of, explain
+
+    found = choices_of(kind) if name is None else [explain(kind, name)]
+    if as_json:
+        _show_json([asdict(choice) for choice in found])
+    elif name is None:
+        rows = [(choice.name, choice.text) for choice in found]
+        _show_sections([choice_table("", (kind, "what it is"), rows)])
+    else:
+        lines = tuple(Word(line, "plain") for line in found[0].lines)
+        _show_sections([Paragraph(found[0].name, lines)])
+
+
+def _show_results(results: Results, *, as_json: bool) -> None:
+    if as_json:
+        from recoeval.report.document import results_document
+
+        _show_json(results_document(results))
+    else:
+        from recoeval.report.sections import report_sections
+
+        _show_sections(report_sections(results))
+
+
+def _show_sections(sections: Sequence[Section]) -> None:
+    from recoeval.report.text import open_console, write_report
+
+    _show(lambda out: write_report(sections, open_console(out)))
+
+
+def _show_json(document: Mapping[str, Any] | list[Any]) -> None:
+    from recoeval.report.document import json_text
+
+    text = json_text(document)
+    _show(lambda out: out.write(f"{text}\n"))
+
+
+def _show(write: Callable[[TextIO], object]) -> None:
+    """Writes to stdout; a reader that has gone away is no error: the work is done.
+
+    Raises:
+        DataError: stdout cannot be written, for example because the disk is full.
+    """
+    try:
+        write(sys.stdout)
+        sys.stdout.flush()
+    except (OSError, SystemExit) as error:  # rich leaves by SystemExit when a pipe breaks
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            text = f"cannot be written: {error.strerror}"
+            raise DataError(Problem(text, origin="stdout")) from error
+
+
+def _say(text: str) -> None:
+    """Writes a line for the user to stderr; what does not print is escaped."""
+    print(*map(printable, text.split("\n")), sep="\n", file=sys.stderr)  # noqa: T201
+
+
+class _Terminated(BaseException):
+    """SIGTERM has come: everything is closed on the way up."""
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise _Terminated
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and exits with its code.
+
+    Args:
+        arguments: what stands behind the program's name; default: those of the process.
+
+    Raises:
+        SystemExit: always, with the exit code.
+    """
+    _mend_streams()
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = _run(arguments)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Returns the exit code of a command; no error passes."""
+    try:
+        code = app(args=arguments, prog_name="recoeval", standalone_mode=False)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except _Terminated:
+        _say("terminated")
+        return TERMINATED
+    except SystemExit:  # help that nobody reads to its end
+        return 0
+    except BaseException as error:  # noqa: BLE001 - the boundary of the process
+        return _report(error)
+    if code == INTERRUPTED:
+        _say("interrupted")
+    return code or 0
+
+
+def _report(error: BaseException) -> int:
+    """Says what went wrong in lines, and returns the exit code for it."""
+    if os.environ.get("RECOEVAL_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, RecoevalError):
+        _say(str(error))
+        return error.exit_code
+    if hasattr(error, "format_message"):  # typer's usage errors, of all its versions
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "recoeval"
+        text = error.format_message()
+        # Without any argument the message is the help itself.
+        help_itself = text.startswith("Usage:")
+        _say(text if help_itself else f"{command}: {text}\nTry '{command} --help'.")
+        return ConfigError.exit_code
+    what = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
+    _say(
+        f"internal error: {type(error).__name__}: {what}. This should not happen: please report "
+        "it, with the traceback that RECOEVAL_DEBUG=1 shows"
+    )
+    return EngineError.exit_code
+
+
+def _mend_streams() -> None:
+    """Makes both streams usable: closed ones swallow, and no character is an error."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -1,0 +1,199 @@
+import re
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from recoeval.errors import ConfigError
+from recoeval.metrics import METRICS, Measure, Metric, measures, parse_metric
+from recoeval.metrics.accuracy import Hits, Precision, Recall
+from recoeval.metrics.lists import Coverage
+from recoeval.metrics.ranking import MAP, NDCG
+
+KNOWN = (
+    "hits, precision, recall, capped_recall, f1, hit_rate, "
+    "coverage, list_fill, duplicate_share, seen_share, tie_share, mrr, map, ndcg"
+)
+
+
+def test_the_metrics_of_this_version():
+    assert ", ".join(METRICS) == KNOWN
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_says_what_it_is(name):
+    metric = METRICS[name]
+    assert metric.title == metric().name == name
+    assert metric.source
+    assert metric.__doc__
+    assert metric.__doc__ != Metric.__doc__
+    assert all(field.description for field in metric.model_fields.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "k"),
+    [
+        ("recall@100", Recall(), 100),
+        ("recall", Recall(), None),
+        ("coverage", Coverage(), None),
+        ("precision(denominator=returned)@10", Precision(denominator="returned"), 10),
+        ("recall(gain=linear)", Recall(gain="linear"), None),
+        ("map(denominator=relevant)@5", MAP(denominator="relevant"), 5),
+        ("ndcg(gain=exponential)@10", NDCG(gain="exponential"), 10),
+        ("ndcg(gain=binary)@999999999", NDCG(gain="binary"), 999_999_999),
+    ],
+)
+def test_a_metric_prints_back_as_it_was_read(text, metric, k):
+    found = parse_metric(text)
+    assert found == (metric, k)
+    assert Measure(*found).label == text
+    assert hash(found[0]) == hash(metric)
+
+
+LABELS = (
+    "recall@100",
+    "coverage",
+    "ndcg(gain=exponential)@10",
+    "map(denominator=relevant)",
+    "precision(denominator=k)@3",
+)
+
+
+@given(st.sampled_from(LABELS), st.lists(st.sampled_from(["", " ", "  ", "\t"]), min_size=9))
+def test_spaces_do_not_matter(label, spaces):
+    pieces = re.findall(r"\w+|\W", label)
+    text = "".join(space + piece for space, piece in zip(spaces, pieces, strict=False))
+    assert Measure(*parse_metric(text + spaces[-1])).label == label
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("recall()@10", "recall@10"),
+        ("ndcg(gain=binary,)@10", "ndcg(gain=binary)@10"),
+        ("recall@010", "recall@10"),
+    ],
+)
+def test_other_spellings_have_the_plain_name(text, label):
+    assert Measure(*parse_metric(text)).label == label
+
+
+def test_a_default_that_was_given_stays_in_the_name():
+    assert parse_metric("map(denominator=capped)@5")[0].name == "map(denominator=capped)"
+
+
+QUOTE = " Quote this metric."
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected name(option=value, ...)@K, got ''."),
+        ("@10", "expected name(option=value, ...)@K, got '@10'."),
+        ("recall 10", "expected name(option=value, ...)@K, got 'recall 10'."),
+        ("recall@1 0", "expected name(option=value, ...)@K, got 'recall@1 0'."),
+        ("recall@", "expected name(option=value, ...)@K, got 'recall@'."),
+        ("recall@10@20", "K of 'recall@10@20': expected an integer >= 1, got '10@20'"),
+        ("ndcg((gain=linear))", "expected name(option=value, ...)@K, got 'ndcg((gain=linear))'."),
+        # YAML splits a flow list at the comma.
+        ("ndcg(gain=linear", f"expected name(option=value, ...)@K, got 'ndcg(gain=linear'.{QUOTE}"),
+        ("ideal=k)@10", f"expected name(option=value, ...)@K, got 'ideal=k)@10'.{QUOTE}"),
+        ("recal@10", f"unknown metric 'recal'. Did you mean 'recall'? Metrics: {KNOWN}"),
+        ("xyz", f"unknown metric 'xyz'. Metrics: {KNOWN}"),
+        ("Recall@10", f"unknown metric 'Recall'. Did you mean 'recall'? Metrics: {KNOWN}"),
+        ("coverage@10", "coverage has no @K, got 'coverage@10'"),
+        ("recall@0", "K of 'recall@0': expected an integer >= 1, got '0'"),
+        ("recall@-1", "K of 'recall@-1': expected an integer >= 1, got '-1'"),
+        ("recall@1.5", "K of 'recall@1.5': expected an integer >= 1, got '1.5'"),
+        ("recall@1e3", "K of 'recall@1e3': expected an integer >= 1, got '1e3'"),
+        ("recall@ten", "K of 'recall@ten': expected an integer >= 1, got 'ten'"),
+        (
+            "recall@1000000000",
+            "K of 'recall@1000000000': expected an integer >= 1, got '1000000000'",
+        ),
+        ("ndcg(binary)@10", "ndcg: expected option=value, got 'binary'"),
+        ("ndcg(gian=binary)", "ndcg: unknown option 'gian'. Did you mean 'gain'? Options: gain"),
+        ("ndcg(base=2)", "ndcg: unknown option 'base'. Options: gain"),
+        ("hits(gain=linear)", "hits: unknown option 'gain'. Options: none"),
+        ("ndcg(gain=binary, gain=linear)", "ndcg: option 'gain' is given twice"),
+        ("ndcg(gain=cubic)@10", "ndcg: gain is one of linear, exponential, binary, got 'cubic'"),
+        ("recall(gain=exponential)", "recall: gain is one of binary, linear, got 'exponential'"),
+        ("map(denominator=)", "map: denominator is one of capped, relevant, got ''"),
+    ],
+)
+def test_other_texts_are_refused(text, message):
+    with pytest.raises(ConfigError) as error:
+        parse_metric(text, path="metrics.3")
+    assert str(error.value) == f"metrics.3: {message}"
+    assert error.value.exit_code == 2
+
+
+def test_a_metric_is_a_value():
+    assert Precision() == parse_metric("precision")[0]
+    assert Precision() != Precision(denominator="returned")
+    assert len({Hits(), Hits(), Recall()}) == 2
+    with pytest.raises(ValidationError, match="frozen_instance"):
+        Precision().denominator = "returned"
+
+
+def test_only_named_classes_are_metrics():
+    class Half(Recall):
+        """Half of the recall."""
+
+        def value(self, k: int) -> pl.Expr:
+            return super().value(k) / 2
+
+    assert Half.title == "recall"
+    assert METRICS["recall"] is Recall
+
+
+def test_the_micro_average_is_there_where_sums_make_one():
+    pooled = {name for name in METRICS if METRICS[name]().pooled(10) is not None}
+    assert pooled == {
+        *("precision", "recall", "capped_recall", "f1"),
+        *("coverage", "list_fill", "duplicate_share", "seen_share", "tie_share"),
+    }
+
+
+# measures
+
+
+def test_metrics_at_every_depth_in_the_order_asked_for():
+    asked = measures(["ndcg@7", "recall", "coverage", "recall@5", "ndcg(gain=binary)"], [20, 5])
+    assert [measure.label for measure in asked] == [
+        "ndcg@7",
+        "recall@20",
+        "recall@5",
+        "coverage",
+        "ndcg(gain=binary)@20",
+        "ndcg(gain=binary)@5",
+    ]
+    assert [measure.depth for measure in asked] == [7, 20, 5, 0, 20, 5]
+    assert [measure.k for measure in asked] == [7, 20, 5, None, 20, 5]
+
+
+def test_depths_may_be_any_iterable_and_twice_is_once():
+    asked = measures(["recall", "recall", "hits"], (depth for depth in [5, 5]))
+    assert [measure.label for measure in asked] == ["recall@5", "hits@5"]
+
+
+def test_no_metrics():
+    assert measures([], [10]) == ()
+
+
+def test_all_bad_metrics_are_named_at_once():
+    with pytest.raises(ConfigError) as error:
+        measures(["recal@5", "coverage", "recall", "ndcg(gain=x)@1", "mrr@3"], [])
+    assert str(error.value).splitlines() == [
+        f"metrics.0: unknown metric 'recal'. Did you mean 'recall'? Metrics: {KNOWN}",
+        "metrics.2: recall needs a K: write recall@10, or give k",
+        "metrics.3: ndcg: gain is one of linear, exponential, binary, got 'x'",
+    ]
+
+
+def test_errors_stand_where_the_metric_was_written():
+    with pytest.raises(ConfigError) as error:
+        measures(["recall", "mrr"], [], paths={"mrr": "select.maximize"})
+    assert [problem.path for problem in error.value.problems] == ["metrics.0", "select.maximize"]
