@@ -198,8 +198,10 @@ def evaluate_files(
     as_json: Json = False,
 ) -> int:
     """Evaluate lists in files against a truth in a file."""
+    from recoeval.analysis.constraints import Constraint, constrained_measures
     from recoeval.evaluation import evaluate
     from recoeval.report.sections import Results
+    from recoeval.validation import validate_all
     from recoeval.workflow.arguments import (
         naming_options,
         parse_pairs,
@@ -208,23 +210,23 @@ def evaluate_files(
     )
 
     files = {"recs": recs, "truth": truth, "train": train, "users": users}
-    asked = split_metrics(metrics)
-    said = {f"metrics.{index}": f"--metrics {text}" for index, text in enumerate(asked)}
-    said |= {"metrics": f"--metrics {metrics}", "k": f"--k {k}"}
-    said |= {f"constraints.{index}": f"--check {text!r}" for index, text in enumerate(check or ())}
+    asked, checks = split_metrics(metrics), check or []
     policies = parse_pairs(policy or (), "--policy")
-    said |= {f"policies.{name}": f"--policy {name}={value}" for name, value in policies.items()}
+    said = {f"policies.{name}": f"--policy {name}={value}" for name, value in policies.items()}
+    said |= {f"constraints.{index}": f"--check {text!r}" for index, text in enumerate(checks)}
+    said |= {"metrics": f"--metrics {metrics}", "k": f"--k {k}"}
     with naming_options(said):
+        constraints = validate_all(Constraint, checks, path="constraints")
         found = evaluate(
             recs,
             truth,
-            metrics=asked,
+            metrics=[*asked, *(each.label for each in constrained_measures(constraints))],
             k=split_depths(k),
             train=train,
             users=users,
             policies=policies,
         )
-        verdict = found.check(check or ())
+        verdict = found.check(constraints)
     if per_user is not None:
         from recoeval.workflow.store import write_file
 

@@ -24,13 +24,13 @@ from recoeval.columns import (
     USER_ID,
 )
 from recoeval.data.buckets import Buckets
+from recoeval.engine.ordered import mean_runs
 from recoeval.metrics.base import Measure
 
 __all__ = [
     "ALL",
     "Interval",
     "interval_of",
-    "mean_by_user",
     "per_user_table",
     "student_t",
     "summarise",
@@ -88,17 +88,6 @@ def student_t(degrees: int, probability: float) -> float:
     return float(stdtrit(degrees, probability))
 
 
-def mean_by_user(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Returns the mean of the columns within each user's queries, in the order of the users.
-
-    Args:
-        rows: user_id and the columns (Float64), sorted by user_id.
-        columns: what to average; null values do not count.
-    """
-    means = [pl.col(column).cast(pl.Float64).mean() for column in columns]
-    return rows.group_by(USER_ID, maintain_order=True).agg(means)
-
-
 def per_user_table(per_query: pl.DataFrame, measures: Sequence[Measure]) -> pl.DataFrame:
     """Returns PER_USER: the mean of PER_QUERY by fold, generator and user.
 
@@ -111,9 +100,7 @@ def per_user_table(per_query: pl.DataFrame, measures: Sequence[Measure]) -> pl.D
     """
     columns = [RELEVANT, RETURNED, *(measure.label for measure in measures)]
     keys = [FOLD, GENERATOR, USER_ID]
-    means = [pl.col(column).cast(pl.Float64).mean() for column in columns]
-    ordered = per_query.sort(*keys, QUERY_ID)
-    return ordered.group_by(keys, maintain_order=True).agg(means)
+    return mean_runs(per_query.sort(*keys, QUERY_ID), keys, columns)
 
 
 def summarise(
@@ -154,7 +141,7 @@ def _numbers(
 ) -> Iterator[tuple[Measure, tuple[object, ...]]]:
     """Yields statistic, queries, users, value, ci_low, ci_high, too_few_users of each measure."""
     averaged = [measure.label for measure in measures if measure.metric.statistic == "macro"]
-    by_user = group if single else mean_by_user(group, averaged)
+    by_user = group if single else mean_runs(group, [USER_ID], averaged)
     size = (group.height, by_user.height)
     for measure in measures:
         pooled = measure.metric.pooled(measure.depth)

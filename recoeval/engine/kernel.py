@@ -22,6 +22,7 @@ from recoeval.columns import (
     SCORE,
     USER_ID,
 )
+from recoeval.engine.ordered import sum_runs
 from recoeval.metrics.base import (
     DELIVERED,
     DISCOUNT,
@@ -130,12 +131,21 @@ def find_hits(lists: pl.LazyFrame, truth: pl.LazyFrame, removed: pl.LazyFrame) -
     )
 
 
-def _sum_rows(rows: pl.LazyFrame, terms: Sequence[Term]) -> pl.LazyFrame:
-    """Returns the sums of the terms, one row a query; float sums go in row order."""
+def _sum_counts(rows: pl.LazyFrame, terms: Sequence[Term]) -> pl.LazyFrame:
+    """Returns the sums of integer terms, one row a query."""
     return (
         rows.select(QUERY_ID, *(term.expr.alias(term.name) for term in terms))
-        .group_by(QUERY_ID, maintain_order=True)
+        .group_by(QUERY_ID)
         .agg(pl.col(term.name).sum() for term in terms)
+    )
+
+
+def _sum_sorted(rows: pl.LazyFrame, terms: Sequence[Term]) -> pl.LazyFrame:
+    """Returns the sums of the terms over rows sorted by query, one row a query."""
+    values = rows.select(QUERY_ID, *(term.expr.alias(term.name) for term in terms))
+    names = [term.name for term in terms]
+    return values.map_batches(
+        lambda frame: sum_runs(frame, [QUERY_ID], names), schema=values.collect_schema()
     )
 
 
@@ -168,7 +178,7 @@ def sum_truth(truth: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
         .sort(QUERY_ID, GAIN, ITEM_ID, descending=[False, True, False])
         .with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(QUERY_ID).alias(RANK))
     )
-    return _sum_rows(_with_discount(ranked, _depth(measures)), (size, *terms))
+    return _sum_sorted(_with_discount(ranked, _depth(measures)), (size, *terms))
 
 
 def _sum_lists(lists: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
@@ -218,9 +228,9 @@ def score_queries(
     removed_terms = terms_of(measures, "removed")
     gone = Term("removed", REMOVED, pl.col(REMOVED).cast(pl.Int64))
     found = _with_discount(hits.sort(QUERY_ID, RANK), _depth(measures))
-    tables = [truth_sums, _sum_lists(lists, measures), _sum_rows(removed, (gone, *removed_terms))]
+    tables = [truth_sums, _sum_lists(lists, measures), _sum_counts(removed, (gone, *removed_terms))]
     if hit_terms:
-        tables.append(_sum_rows(found, hit_terms))
+        tables.append(_sum_sorted(found, hit_terms))
     joined = queries.select(QUERY_ID, USER_ID)
     for table in tables:
         joined = joined.join(table, on=QUERY_ID, how="left", maintain_order="left")

@@ -88,12 +88,16 @@ def naming_options(said: Mapping[str, str]) -> Iterator[None]:
     Raises:
         ConfigError: the error of the block, with origins.
     """
-
-    def locate(path: str) -> str:
-        places = [place for place in said if path == place or path.startswith(f"{place}.")]
-        return said[max(places, key=len)] if places else ""
-
     try:
         yield
     except ConfigError as error:
-        raise error.located(locate) from error
+        raise ConfigError(*(_named(problem, said) for problem in error.problems)) from error
+
+
+def _named(problem: Problem, said: Mapping[str, str]) -> Problem:
+    """Returns the problem with the option in place of the path, which nobody wrote."""
+    path = problem.path
+    places = [place for place in said if path == place or path.startswith(f"{place}.")]
+    if not places:
+        return problem
+    return Problem(problem.message, origin=said[max(places, key=len)])
