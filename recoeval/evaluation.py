@@ -51,6 +51,8 @@ from recoeval.validation import validate_all, validate_one
 
 __all__ = ["Evaluation", "Evaluator", "evaluate"]
 
+DEEPEST = 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
@@ -310,6 +312,7 @@ def evaluate(
         0.5
     """
     measured = measures(list(metrics), check_depths(k))
+    refuse_too_deep(measured)
     rule = validate_one(Policies, policies or {}, path="policies")
     splits = {
         name: validate_one(Bucket, bucket, path=f"buckets.{name}")
@@ -346,6 +349,18 @@ def evaluate(
         counts={"truth": {**asked.counts, **kept.counts}, "lists": found},
         definitions={"cutoff": None},
     )
+
+
+def refuse_too_deep(measured: Iterable[Measure]) -> None:
+    """Refuses a K for which the table of discounts alone would fill the memory.
+
+    Raises:
+        ConfigError: a K above 1,000,000.
+    """
+    for measure in measured:
+        if measure.depth > DEEPEST:
+            text = f"{measure.label}: lists are evaluated to a depth of at most {DEEPEST}"
+            raise ConfigError(Problem(text, "k"))
 
 
 def check_depths(k: Sequence[Any] | int) -> tuple[int, ...]:

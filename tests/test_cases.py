@@ -13,7 +13,8 @@ import recoeval.errors
 from recoeval.testing import oracle
 from tests.strategies import Case, evaluate, per_query, per_user, summary
 
-FILES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
+FOLDER = Path(__file__).parent / "cases"
+FILES = [FOLDER / f"{name}.yaml" for name in ("metrics", "preparation", "traps", "users")]
 CASES = [case for file in FILES for case in yaml.safe_load(file.read_text(encoding="utf-8"))]
 TOLERANCE = 1e-12
 
@@ -83,7 +84,7 @@ def expectations(raw: dict[str, Any]):
             groups = table if kind in ("query", "user") else {None: table}
             for key, values in groups.items():
                 for label, text in values.items():
-                    yield generator, kind, key, label, number(text)
+                    yield generator, kind, key, label, None if text is None else number(text)
 
 
 def by_oracle(case: Case):
@@ -132,7 +133,8 @@ def test_hand_worked(raw, engine):
     look = engine(case)
     for generator, kind, key, label, expected in expectations(raw):
         found = look(generator, kind, key, label)
-        assert found == pytest.approx(expected, rel=0, abs=TOLERANCE), (generator, kind, key, label)
+        near = None if expected is None else pytest.approx(expected, rel=0, abs=TOLERANCE)
+        assert found == near, (generator, kind, key, label)
 
 
 def test_there_are_enough_and_each_says_why():

@@ -123,7 +123,7 @@ def test_shares_of_nothing_are_none():
     result = oracle(
         rows({2: "a"}),
         pairs({1: "a"}),
-        metrics=["duplicate_share", "seen_share@1", "tie_share@1", "coverage", "recall@1"],
+        metrics=["duplicate_share", "seen_share@1", "tie_share@1", "coverage", "recall@1", "f1@1"],
         users=[1, 3],
         policies={"zero_relevant": "zero"},
     )
@@ -134,8 +134,11 @@ def test_shares_of_nothing_are_none():
         "tie_share@1": None,
         "coverage": 0,
         "recall@1": 0,
+        "f1@1": 0,
     }
-    assert result.restrict([3]).summary["recs", "recall@1", "micro"] is None
+    nobody = result.restrict([3]).summary
+    assert nobody["recs", "recall@1", "micro"] is None
+    assert nobody["recs", "f1@1", "micro"] is None
 
 
 def test_ties_of_trec_runs():

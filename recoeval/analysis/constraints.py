@@ -199,7 +199,7 @@ def check_constraints(
         path: where the constraints stand in the configuration, for errors.
 
     Raises:
-        ConfigError: unknown metric, generator, bucket or label.
+        ConfigError: unknown metric, generator, bucket or label; a constraint that binds nobody.
     """
     problems: list[Problem] = []
     checks: list[Check] = []
@@ -209,6 +209,9 @@ def check_constraints(
     measured = constrained_measures(constraints, path=path)
     for index, (constraint, measure) in enumerate(zip(constraints, measured, strict=True)):
         found = _unknown_names(constraint, names, summary, labels or {}, f"{path}.{index}")
+        if names and not bound and not constraint.generators:
+            text = f"it binds nobody, all are baselines: name them: generators: [{names[0]}]"
+            found.append(Problem(text, f"{path}.{index}"))
         problems += found
         for generator in () if found else constraint.generators or bound:
             rows = _check_buckets(constraint, measure.metric, generator, measure.label, summary)

@@ -9,6 +9,7 @@ from typing import Final
 
 import polars as pl
 
+from recoeval.columns import TIMESTAMP
 from recoeval.errors import DataError, Problem
 
 __all__ = ["reading"]
@@ -25,13 +26,13 @@ UNREADABLE: Final = (
 )
 _CONVERSION: Final = re.compile(
     r"conversion from `[^`]*` to `([^`]*)` failed in column '(.*?)' "
-    r"for (\d+) out of \d+ values: \[(.*?)\]",
+    r"for (\d+) out of \d+ values: \[(.*?)\](?:\n|$)",
     re.DOTALL,
 )
 _LOCAL_TIME: Final = re.compile(
     r"datetime '([^']*)' is (ambiguous|non-existent) in time zone '([^']*)'"
 )
-_KINDS: Final = {"i64": "an integer", "f64": "a number", "datetime": "an ISO 8601 time"}
+_KINDS: Final = {"i64": "whole number", "f64": "number", "datetime": "ISO 8601 time"}
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def reading(what: str) -> Iterator[None]:
         >>> with reading("log"):
         ...     pl.DataFrame({"n": ["x"]}).select(pl.col("n").cast(pl.Int64))
         Traceback (most recent call last):
-        recoeval.errors.DataError: log.n: at least 1 value is not an integer: "x"
+        recoeval.errors.DataError: log.n: at least 1 value is no whole number, e.g. "x"
     """
     try:
         yield
@@ -65,25 +66,41 @@ def unreadable(file: str, kind: str, error: BaseException, path: str) -> DataErr
 
 def listed(columns: Iterable[str], limit: int = 30) -> str:
     """Returns column names as a list in an error, cut after 30."""
-    names = list(columns)
+    names = [printable(name) for name in columns]
     return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
+
+
+def printable(text: str) -> str:
+    """Returns text with its control characters escaped."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
+def dtype_name(dtype: pl.DataType) -> str:
+    """Returns the name of a dtype, without the parameters that say nothing to a user."""
+    plain = isinstance(dtype, pl.Datetime | pl.Duration | pl.Decimal | pl.Enum)
+    return type(dtype).__name__ if plain else str(dtype)
 
 
 def gist(text: str) -> str:
     """Returns the message of a polars error before its hints, on one line."""
-    return " ".join(text.split("\n\n", maxsplit=1)[0].split())
+    return printable(" ".join(text.split("\n\n", maxsplit=1)[0].split()))
 
 
 def _explain(text: str, what: str) -> Problem:
     """Returns the problem that a message of polars means."""
     if found := _CONVERSION.search(text):
+        column, count = found[2], int(found[3])
         kind = next((word for key, word in _KINDS.items() if found[1].startswith(key)), found[1])
-        count = "1 value is" if found[3] == "1" else f"{found[3]} values are"
-        return Problem(f"at least {count} not {kind}: {found[4]}", f"{what}.{found[2]}")
+        if column == TIMESTAMP and found[1] == "i64":
+            kind = "time"
+        said = f"1 value is no {kind}" if count == 1 else f"{count} values are no {kind}s"
+        return Problem(f"at least {said}, e.g. {printable(found[4])}", f"{what}.{column}")
     if found := _LOCAL_TIME.search(text):
         return Problem(
-            f"the local time {found[1]} is {found[2]} in {found[3]} (the clock changes); "
-            "write the times with an offset, or as UTC or epoch",
-            what,
+            f"the local time {found[1]} is {found[2]} in {found[3]}, where the clock changes; "
+            "write the times with an offset, in UTC or as epoch",
+            f"{what}.{TIMESTAMP}",
         )
     return Problem(f"cannot be read: {gist(text)}", what)

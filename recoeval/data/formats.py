@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from recoeval.data.failures import UNREADABLE, unreadable
-from recoeval.data.textfiles import SEPARATORS, FileScan, Format, scan_json, scan_text
+from recoeval.data.textfiles import SEPARATORS, FileScan, Format, format_path, scan_json, scan_text
 from recoeval.errors import ConfigError, DataError, Problem, some
 
 __all__ = ["Format", "Opened", "open_table", "scan"]
@@ -79,7 +79,9 @@ def open_table(
     files = find_files(path, said=said)
     kind = _kind(files[0])
     if kind != "text" and form is not None:
-        raise ConfigError(Problem(f"format is for text files, but {files[0]} is {kind}", said))
+        raise ConfigError(
+            Problem(f"for text files only, and {files[0]} is {kind}", format_path(said))
+        )
     partitions = _partitions(files, said)
     if kind == "text":
         frame = _scan_parts(scan_text(files, form or Format(), frozenset(ids), said), partitions)
@@ -170,7 +172,7 @@ def _partitions(files: Sequence[str], said: str) -> list[dict[str, str | None]]:
             raise DataError(
                 Problem(
                     f"{files[0]} and {file} differ in their partitions: "
-                    f"{some(found[0])} and {some(found[-1])}",
+                    f"{some(found[0]) or 'none'} and {some(found[-1]) or 'none'}",
                     said,
                 )
             )

@@ -10,7 +10,7 @@ from typing import Final, Literal
 import polars as pl
 
 from recoeval.columns import ITEM_ID, QUERY_ID, USER_ID
-from recoeval.data.failures import listed, reading
+from recoeval.data.failures import dtype_name, listed, reading
 from recoeval.data.formats import open_table
 from recoeval.errors import ConfigError, DataError, Problem, did_you_mean
 
@@ -111,7 +111,7 @@ def rename(
             f"name that one too: columns: {{other_{new}: {new}}}",
             f"{path}.{new}",
         )
-        for new, old in columns.items()
+        for old, new in by_old.items()
         if new != old and new in present and new not in by_old
     ]
     if problems:
@@ -183,20 +183,24 @@ def _unfit(dtype: pl.DataType, wanted: IdType, name: str) -> str:
     if dtype.is_float():
         if wanted == "int":
             return ""
-        kind = f"{name}_type" if name in ("user_id", "item_id") else "its type"
-        return f"{dtype} ids lose digits: cast them in the data, or {kind}: int"
+        option = "item_id_type" if name == ITEM_ID else "user_id_type"
+        return f"{dtype} ids lose digits: cast them in the data, or {option}: int"
     if dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null):
         return ""
-    return f"{dtype} cannot be an id; expected integers or text"
+    return f"{dtype_name(dtype)} cannot be an id; expected integers or text"
 
 
 def _id(name: str, dtype: pl.DataType, wanted: IdType) -> pl.Expr | None:
     """Returns the cast of an id column, None if it is as it should be."""
+    if wanted == "int" or (wanted == "auto" and dtype.is_integer()):
+        return whole_numbers(name, dtype)
+    return None if dtype == pl.String else pl.col(name).cast(pl.String)
+
+
+def whole_numbers(name: str, dtype: pl.DataType) -> pl.Expr | None:
+    """Returns the cast of a column to Int64, None if it is; other values raise when collected."""
     column = pl.col(name)
-    target = (
-        pl.Int64() if wanted == "int" or (wanted == "auto" and dtype.is_integer()) else pl.String()
-    )
-    if dtype == target:
+    if dtype == pl.Int64:
         return None
     if dtype.is_float():
         whole = column.is_finite() & (column == column.round()) & (column.abs() < _FLOAT_LIMIT)
@@ -205,4 +209,4 @@ def _id(name: str, dtype: pl.DataType, wanted: IdType) -> pl.Expr | None:
         column = pl.when(whole).then(exact).otherwise(column.cast(pl.String)).alias(name)
     elif dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
-    return column.cast(target)
+    return column.cast(pl.Int64)

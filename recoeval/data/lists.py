@@ -1,24 +1,32 @@
-"""Recommendations at the edge: read, checked, and put into the order of their ranks."""
+"""Recommendations at the edge: frames and files as lists in the long layout."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
 
 import polars as pl
 
-from recoeval.columns import FOLD, GENERATOR, ITEM_ID, QUERY_ID, RANK, SCORE, USER_ID
-from recoeval.data.failures import listed, reading
+from recoeval.columns import GENERATOR, ITEM_ID, QUERY_ID, RANK, SCORE, USER_ID
+from recoeval.data.delivery import Order, Tie, deliver, find_order
+from recoeval.data.failures import dtype_name, listed, reading
 from recoeval.data.formats import Format, open_table
-from recoeval.data.frames import IdType, normalise_ids, rename, to_frame
+from recoeval.data.frames import IdType, normalise_ids, rename, to_frame, whole_numbers
+from recoeval.data.listcheck import ListFacts, check_lists
+from recoeval.data.rowchecks import show
 from recoeval.data.trec import scan_run, sniff
 from recoeval.errors import DataError, Problem
 
-__all__ = ["ListFacts", "check_lists", "deliver", "is_trec_run", "read_lists"]
-
-_KEYS: Final = (FOLD, GENERATOR, QUERY_ID)
+__all__ = [
+    "ListFacts",
+    "Order",
+    "Tie",
+    "check_lists",
+    "deliver",
+    "find_order",
+    "is_trec_run",
+    "read_lists",
+]
 
 
 def is_trec_run(obj: object) -> bool:
@@ -55,11 +63,11 @@ def read_lists(
         DataError: unreadable, or without query_id (or user_id), item_id, and rank or score.
     """
     rows, text = _open(obj, what, columns or {}, form)
-    names = rows.collect_schema().names()
-    query = QUERY_ID if QUERY_ID in names else USER_ID
-    if missing := _missing(names, what):
+    schema = rows.collect_schema()
+    query = QUERY_ID if QUERY_ID in schema else USER_ID
+    if missing := _missing(schema, what):
         raise DataError(*missing)
-    kept = [name for name in (GENERATOR, query, ITEM_ID, RANK, SCORE) if name in names]
+    kept = [name for name in (GENERATOR, query, ITEM_ID, RANK, SCORE) if name in schema]
     rows = rows.select(kept).rename({query: QUERY_ID}, strict=False)
     rows = _long(rows, what)
     types: dict[str, IdType] = {QUERY_ID: query_id_type, ITEM_ID: item_id_type}
@@ -82,90 +90,91 @@ def _open(
     return rename(rows, columns, path=f"{what}.columns", said=said), text
 
 
-def _missing(names: list[str], what: str) -> list[Problem]:
+def _missing(schema: pl.Schema, what: str) -> list[Problem]:
     """Returns a problem for each column that lists need and these do not have."""
-    columns = f"Columns: {listed(names)}"
+    columns = f"Columns: {listed(schema)}"
     problems = []
-    if QUERY_ID not in names and USER_ID not in names:
+    if QUERY_ID not in schema and USER_ID not in schema:
         text = f"no column query_id or user_id. {columns}. Name it: columns: {{user_id: ...}}"
         problems.append(Problem(text, what))
-    if ITEM_ID not in names:
+    if ITEM_ID not in schema:
         text = f"no column item_id. {columns}. Name it: columns: {{item_id: ...}}"
         problems.append(Problem(text, what))
-    if RANK not in names and SCORE not in names:
+    elif RANK not in schema and SCORE not in schema and not _is_nested(schema[ITEM_ID]):
         text = f"no column rank or score. {columns}. Name one: columns: {{rank: ...}}"
         problems.append(Problem(text, what))
     return problems
 
 
+def _is_nested(dtype: pl.DataType) -> bool:
+    return isinstance(dtype, pl.List | pl.Array)
+
+
 def _long(rows: pl.LazyFrame, what: str) -> pl.LazyFrame:
-    """Returns one row an item of lists that may be nested."""
+    """Returns one row an item of lists that may be nested; empty lists leave no row.
+
+    Raises:
+        DataError: list columns beside plain ones, or of different lengths.
+    """
     schema = rows.collect_schema()
-    nested = [name for name, dtype in schema.items() if isinstance(dtype, pl.List | pl.Array)]
+    per_item = [name for name in (ITEM_ID, RANK, SCORE) if name in schema]
+    nested = [name for name in per_item if _is_nested(schema[name])]
     if not nested:
         return rows
-    return rows.explode(nested)
+    if plain := [name for name in per_item if name not in nested]:
+        raise DataError(
+            Problem(
+                f"{', '.join(nested)} hold a list in each row, {', '.join(plain)} one value: "
+                "write all of them as lists, or one row an item",
+                what,
+            )
+        )
+    rows = rows.with_columns(
+        pl.col(name).arr.to_list() for name in nested if isinstance(schema[name], pl.Array)
+    )
+    if len(nested) == 1:
+        # The place in the list is the rank.
+        places = pl.int_ranges(1, pl.col(ITEM_ID).list.len() + 1, dtype=pl.Int64)
+        rows, nested = rows.with_columns(places.alias(RANK)), [*nested, RANK]
+    _check_lengths(rows, nested, what)
+    return rows.filter(pl.col(ITEM_ID).list.len() > 0).explode(nested)
+
+
+def _check_lengths(rows: pl.LazyFrame, nested: list[str], what: str) -> None:
+    """Raises unless the lists of each row are equally long; a null is an empty list."""
+    lengths = [pl.col(name).list.len().fill_null(0) for name in nested]
+    bad = rows.filter(pl.any_horizontal(length != lengths[0] for length in lengths[1:]))
+    with reading(what):
+        count = bad.select(pl.len()).collect(engine="streaming").item()
+        if count:
+            raise DataError(
+                Problem(
+                    f"{', '.join(nested)} differ in length in {count} "
+                    f"row{'s' if count > 1 else ''}, e.g. {QUERY_ID} {show(bad, (QUERY_ID,))}",
+                    what,
+                )
+            )
 
 
 def _typed(rows: pl.LazyFrame, what: str) -> pl.LazyFrame:
     """Returns the rows with rank as Int64, score as Float64, generator as text."""
     schema = rows.collect_schema()
-    targets = {RANK: pl.Int64, SCORE: pl.Float64, GENERATOR: pl.String}
-    return rows.with_columns(
-        pl.col(name).cast(target)
-        for name, target in targets.items()
-        if name in schema and schema[name] != target
-    )
-
-
-def deliver(
-    lists: pl.LazyFrame, *, tie: Literal["ascending", "descending"] = "ascending"
-) -> pl.LazyFrame:
-    """Returns the lists in delivered order, ranks 1..n.
-
-    Args:
-        lists: of `read_lists`.
-        tie: order of equal scores by item id.
-
-    Returns:
-        fold and generator if present, query_id, item_id, rank (Int64), score (Float64, if
-        present); sorted by query, then rank. Repeated rows are still there.
-    """
-    names = lists.collect_schema().names()
-    keys = [name for name in _KEYS if name in names]
-    scored = [SCORE] if SCORE in names else []
-    if RANK in names:
-        by, falling = [RANK, ITEM_ID, *scored], [False, False, *(True for _ in scored)]
-    else:
-        by, falling = [SCORE, ITEM_ID], [True, tie == "descending"]
-    ordered = lists.sort(*keys, *by, descending=[*(False for _ in keys), *falling], nulls_last=True)
-    position = pl.int_range(pl.len(), dtype=pl.Int64)
-    starts = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
-    first = pl.when(starts | (position == 0)).then(position).forward_fill()
-    return ordered.select(*keys, ITEM_ID, (position - first + 1).alias(RANK), *scored)
-
-
-@dataclass(frozen=True, slots=True)
-class ListFacts:
-    """What was found in the lists of a generator.
-
-    Args:
-        rows: rows read.
-        identical_rows: rows that repeat another row.
-        repeated_items: rows beyond the first of an item in a list, without identical rows.
-        rank_gaps: lists whose ranks are not 1..n.
-        disagreements: lists whose ranks and scores order the items differently.
-    """
-
-    rows: int
-    identical_rows: int = 0
-    repeated_items: int = 0
-    rank_gaps: int = 0
-    disagreements: int = 0
-
-
-def check_lists(lists: pl.LazyFrame, *, what: str) -> ListFacts:
-    """Returns the facts of lists after a check of their rows."""
-    with reading(what):
-        rows = lists.select(pl.len()).collect(engine="streaming").item()
-    return ListFacts(rows=rows)
+    problems = []
+    if RANK in schema and not (schema[RANK].is_integer() or schema[RANK].is_float()):
+        text = f"{dtype_name(schema[RANK])}; expected whole numbers from 1"
+        problems.append(Problem(text, f"{what}.{RANK}"))
+    if SCORE in schema and not schema[SCORE].is_numeric():
+        problems.append(
+            Problem(f"{dtype_name(schema[SCORE])}; expected numbers", f"{what}.{SCORE}")
+        )
+    if problems:
+        raise DataError(*problems)
+    casts = []
+    if RANK in schema and (rank := whole_numbers(RANK, schema[RANK])) is not None:
+        casts.append(rank)
+    if SCORE in schema and schema[SCORE] != pl.Float64:
+        casts.append(pl.col(SCORE).cast(pl.Float64))
+    if GENERATOR in schema and schema[GENERATOR] != pl.String:
+        casts.append(pl.col(GENERATOR).cast(pl.String))
+    order = [name for name in (GENERATOR, QUERY_ID, ITEM_ID, RANK, SCORE) if name in schema]
+    return rows.with_columns(casts).select(order)

@@ -10,15 +10,17 @@ import polars as pl
 
 from recoeval.columns import ITEM_ID, TIMESTAMP, TIMESTAMP_DTYPE, USER_ID
 from recoeval.data.failures import reading
-from recoeval.errors import DataError, Problem, some
+from recoeval.data.rowchecks import RowCheck, count_bad, describe_bad
+from recoeval.errors import DataError, Problem
 
 __all__ = ["LogFacts", "check_interactions"]
 
 # Clocks differ a little; more than this and the unit or the data are wrong.
 _AHEAD: Final = timedelta(days=1)
+# No column of a log has this name.
+_HASH: Final = "__hash of the row"
 _FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(2263, 1, 1, tzinfo=UTC)
-_SHOWN: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +40,6 @@ class LogFacts:
     exact_duplicates: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Test:
-    """What makes a row bad.
-
-    Args:
-        column: the column that is wrong.
-        bad: true for bad rows.
-        says: what is wrong with the rows, after their count.
-        shown: the columns of the examples.
-        advice: what to do.
-    """
-
-    column: str
-    bad: pl.Expr
-    says: str
-    shown: tuple[str, ...]
-    advice: str
-
-
 def check_interactions(log: pl.LazyFrame, *, path: str, now: datetime) -> LogFacts:
     """Returns the facts of a log after a check of its rows.
 
@@ -70,33 +53,21 @@ def check_interactions(log: pl.LazyFrame, *, path: str, now: datetime) -> LogFac
         DataError: no rows, null ids or timestamps, times before 1970, after 2262 or in the
             future, values that cannot be read.
     """
-    names = log.collect_schema().names()
-    tests = _tests(names, now)
+    timed = TIMESTAMP in log.collect_schema()
+    checks = _checks(timed, now)
     # As integers: years of five digits are no Python times.
     micros = pl.col(TIMESTAMP).dt.epoch("us")
     span = [micros.min().alias("start"), micros.max().alias("end")]
-    counts = [test.bad.sum().alias(f"bad/{index}") for index, test in enumerate(tests)]
+    queries = [
+        log.select(pl.len().alias("rows"), *count_bad(checks), *(span if timed else [])),
+        _hashes(log).sort(_HASH).select(_repeated().sum().alias("count")),
+    ]
     with reading(path):
-        facts, repeats = (
-            frame.row(0, named=True)
-            for frame in pl.collect_all(
-                [
-                    log.select(
-                        pl.len().alias("rows"), *counts, *(span if TIMESTAMP in names else [])
-                    ),
-                    _hashes(log).sort("hash").select(_repeated().sum().alias("count")),
-                ],
-                engine="streaming",
-            )
-        )
+        found = pl.collect_all(queries, engine="streaming")
+        facts, repeats = (frame.row(0, named=True) for frame in found)
         if not facts["rows"]:
             raise DataError(Problem("no rows", path))
-        problems = [
-            _problem(log, test, count, path)
-            for index, test in enumerate(tests)
-            if (count := facts[f"bad/{index}"])
-        ]
-        if problems:
+        if problems := describe_bad(log, checks, facts, path=path):
             raise DataError(*problems)
         duplicates = _duplicates(log) if repeats["count"] else 0
     return LogFacts(
@@ -108,11 +79,11 @@ def _moment(micros: int | None) -> datetime | None:
     return None if micros is None else _FIRST + timedelta(microseconds=micros)
 
 
-def _tests(names: list[str], now: datetime) -> list[_Test]:
+def _checks(timed: bool, now: datetime) -> list[RowCheck]:
     """Returns what is looked for in each row."""
     drop = 'or leave them out: where: "{} IS NOT NULL"'
-    tests = [
-        _Test(
+    checks = [
+        RowCheck(
             column,
             pl.col(column).is_null(),
             f"without {column}",
@@ -121,28 +92,28 @@ def _tests(names: list[str], now: datetime) -> list[_Test]:
         )
         for column, other in ((USER_ID, ITEM_ID), (ITEM_ID, USER_ID))
     ]
-    if TIMESTAMP not in names:
-        return tests
+    if not timed:
+        return checks
     time = pl.col(TIMESTAMP)
     latest = now.astimezone(UTC) + _AHEAD
     first, last, ahead = (pl.lit(moment, TIMESTAMP_DTYPE) for moment in (_FIRST, _LAST, latest))
     return [
-        *tests,
-        _Test(
+        *checks,
+        RowCheck(
             TIMESTAMP,
             time.is_null(),
             "without timestamp",
             (USER_ID, ITEM_ID),
             f"fix the log, {drop.format(TIMESTAMP)}",
         ),
-        _Test(
+        RowCheck(
             TIMESTAMP,
             (time < first) | (time >= last),
             "before 1970 or after 2262",
             (TIMESTAMP,),
             "is timestamp_unit right?",
         ),
-        _Test(
+        RowCheck(
             TIMESTAMP,
             (time > ahead) & (time < last),
             f"in the future, later than {latest:%Y-%m-%dT%H:%MZ}",
@@ -152,27 +123,12 @@ def _tests(names: list[str], now: datetime) -> list[_Test]:
     ]
 
 
-def _problem(log: pl.LazyFrame, test: _Test, count: int, path: str) -> Problem:
-    """Returns the count of bad rows with up to five examples, the smallest ones."""
-    shown = log.filter(test.bad).select(test.shown).unique().sort(test.shown).head(_SHOWN)
-    if test.shown == (TIMESTAMP,):
-        shown = shown.select(pl.col(TIMESTAMP).dt.to_string("%Y-%m-%dT%H:%M:%SZ"))
-    frame = shown.collect(engine="streaming")
-    values = frame.rows() if frame.width > 1 else frame.to_series().to_list()
-    text = some(values).replace("'", "") if test.shown == (TIMESTAMP,) else some(values)
-    label = "" if test.shown == (TIMESTAMP,) else f"{', '.join(test.shown)} "
-    rows = "1 row" if count == 1 else f"{count} rows"
-    return Problem(
-        f"{rows} {test.says}, e.g. {label}{text}; {test.advice}", f"{path}.{test.column}"
-    )
-
-
 def _hashes(log: pl.LazyFrame) -> pl.LazyFrame:
-    return log.select(pl.struct(pl.all()).hash().alias("hash"))
+    return log.select(pl.struct(pl.all()).hash().alias(_HASH))
 
 
 def _repeated() -> pl.Expr:
-    return pl.col("hash") == pl.col("hash").shift()
+    return pl.col(_HASH) == pl.col(_HASH).shift()
 
 
 def _duplicates(log: pl.LazyFrame) -> int:
@@ -180,9 +136,9 @@ def _duplicates(log: pl.LazyFrame) -> int:
 
     Rows with equal hashes are the only candidates, so the rest of the log is never held.
     """
-    twice = _hashes(log).sort("hash").filter(_repeated()).unique()
-    rows = log.with_columns(pl.struct(pl.all()).hash().alias("hash"))
-    candidates = rows.join(twice, on="hash", how="semi").drop("hash")
+    twice = _hashes(log).sort(_HASH).filter(_repeated()).unique()
+    rows = log.with_columns(pl.struct(pl.all()).hash().alias(_HASH))
+    candidates = rows.join(twice, on=_HASH, how="semi").drop(_HASH)
     counts = pl.collect_all(
         [candidates.select(pl.len()), candidates.unique().select(pl.len())], engine="streaming"
     )

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import polars as pl
 
-from recoeval.data.failures import gist, listed
+from recoeval.data.failures import dtype_name, gist, listed
 from recoeval.errors import ConfigError, Problem, did_you_mean
 
 __all__ = ["compile_rule"]
@@ -161,16 +161,16 @@ def _mixed(node: pl.Expr, rows: pl.LazyFrame) -> str:
         if number.is_numeric() and time.is_temporal():
             what = "an INTERVAL: write a number, in the unit of the column"
             if not isinstance(time, pl.Duration):
-                what = f"a time ({time}): convert one of them"
-            return f"compares a number ({number}) with {what}"
+                what = f"a time ({dtype_name(time)}): convert one of them"
+            return f"compares a number ({dtype_name(number)}) with {what}"
     return ""
 
 
 def _wrong_dtype(dtype: pl.DataType, kind: Kind) -> str:
     """Returns what is wrong with the dtype of the result, or ""."""
     if kind == "boolean" and dtype != pl.Boolean:
-        return f"expected true or false for each row, this gives {dtype}"
+        return f"expected true or false for each row, this gives {dtype_name(dtype)}"
     if kind == "numeric" and not dtype.is_numeric():
         hint = " (write CASE WHEN ... THEN 1 ELSE 0 END)" if dtype == pl.Boolean else ""
-        return f"expected a number for each row, this gives {dtype}{hint}"
+        return f"expected a number for each row, this gives {dtype_name(dtype)}{hint}"
     return ""

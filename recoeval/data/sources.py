@@ -123,6 +123,10 @@ def _by_rules(rows: pl.LazyFrame, source: Source, path: str, said: str) -> pl.La
     schema = rows.collect_schema()
     for name, text in source.derive.items():
         at = f"{path}.derive.{name}"
+        if name in (USER_ID, ITEM_ID, TIMESTAMP):
+            raise ConfigError(
+                Problem(f"{name} is not derived: name its column, columns: {{{name}: ...}}", at)
+            )
         if name in schema:
             raise ConfigError(
                 Problem(f"{said} has a column {name!r} already: choose another name", at)

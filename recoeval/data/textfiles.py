@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import model_validator
 
 from recoeval.component import Component
-from recoeval.data.failures import UNREADABLE, reading, unreadable
+from recoeval.data.failures import UNREADABLE, unreadable
 from recoeval.errors import ConfigError, DataError, Problem, some
 
 __all__ = ["Format"]
@@ -83,8 +83,7 @@ def scan_text(files: Sequence[str], form: Format, ids: Collection[str], said: st
     kept = dict(zip(raw[:: text.stride], columns, strict=True))
     as_text = [old for old, new in kept.items() if new in ids]
     schema = _infer(text, as_text)
-    if text.stride > 1:
-        _check_between(text, schema, [name for name in raw if name not in kept])
+    _check_rows(text, schema, [name for name in raw if name not in kept])
 
     def scan_files(which: Sequence[int]) -> pl.LazyFrame:
         sources = [text.sources[index] for index in which]
@@ -94,6 +93,11 @@ def scan_text(files: Sequence[str], form: Format, ids: Collection[str], said: st
         return frame.select(pl.col(old).alias(new) for old, new in kept.items())
 
     return scan_files
+
+
+def format_path(said: str) -> str:
+    """Returns the place of `format` in the configuration, which stands beside the path."""
+    return f"{said.removesuffix('.path')}.format"
 
 
 def _prepare(files: Sequence[str], form: Format, said: str) -> _Text:
@@ -147,9 +151,9 @@ def _columns(text: _Text, form: Format) -> tuple[list[str], list[str]]:
         if form.names is not None and fields != len(form.names):
             raise ConfigError(
                 Problem(
-                    f"names: {len(form.names)} names, but {file} has {fields} fields with the "
+                    f"{len(form.names)} names, but {file} has {fields} fields with the "
                     f"separator {text.separator!r}",
-                    text.said,
+                    format_path(text.said) + ".names",
                 )
             )
     raw = seen[0]
@@ -160,9 +164,12 @@ def _header(text: _Text, index: int) -> list[str]:
     """Returns polars' names of the columns of a file."""
     try:
         frame = pl.scan_csv(text.sources[index], infer_schema_length=0, **text.options)
-        return frame.collect_schema().names()
+        names = frame.collect_schema().names()
     except UNREADABLE as error:
         raise unreadable(text.files[index], "text", error, text.said) from error
+    if any("\0" in name for name in names):
+        raise DataError(Problem(f"{text.files[index]} is not a text file", text.said))
+    return names
 
 
 def _infer(text: _Text, as_text: Sequence[str]) -> dict[str, pl.DataType]:
@@ -184,13 +191,28 @@ def _infer(text: _Text, as_text: Sequence[str]) -> dict[str, pl.DataType]:
         raise unreadable(some(text.files), "text", error, text.said) from error
 
 
-def _check_between(text: _Text, schema: dict[str, pl.DataType], between: list[str]) -> None:
-    """Raises unless nothing stands between the characters of the separator."""
+def _check_rows(text: _Text, schema: dict[str, pl.DataType], between: list[str]) -> None:
+    """Raises for lines with more fields than columns, or another separator.
+
+    A scan of some columns ignores the fields that are too many, so all columns are read once.
+    """
     for file, source in zip(text.files, text.sources, strict=True):
-        with reading(text.said):
-            frame = pl.scan_csv(source, schema=schema, **text.options)
-            counts = frame.select(pl.col(between).count()).collect(engine="streaming")
-        if any(counts.row(0)):
+        frame = pl.scan_csv(source, schema=schema, **text.options).select(pl.all().count())
+        try:
+            counts = frame.collect(engine="streaming").row(0, named=True)
+        except UNREADABLE as error:
+            if "more fields" not in str(error):
+                raise unreadable(file, "text", error, text.said) from error
+            if text.stride > 1:
+                raise _between(text, file) from error
+            raise DataError(
+                Problem(
+                    f"{file}: some lines have more fields than the {len(schema)} columns "
+                    f"{some(schema)}; is the separator {text.separator!r}, and are texts quoted?",
+                    text.said,
+                )
+            ) from error
+        if any(counts[name] for name in between):
             raise _between(text, file)
 
 

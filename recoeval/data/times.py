@@ -9,6 +9,7 @@ import polars as pl
 from pydantic import AfterValidator
 
 from recoeval.columns import TIMESTAMP, TIMESTAMP_DTYPE
+from recoeval.data.failures import dtype_name
 from recoeval.errors import ConfigError, DataError, Problem, did_you_mean
 
 __all__ = ["TimestampUnit", "Zone", "normalise_times"]
@@ -73,10 +74,15 @@ def _misfit(
     if dtype.is_integer() or dtype.is_float():
         if unit is None:
             return ConfigError(
-                Problem(f"missing: timestamp is {dtype}; is it in s, ms or us since 1970?", at)
+                Problem(
+                    f"missing: timestamp is {dtype_name(dtype)}; is it in s, ms or us since 1970?",
+                    at,
+                )
             )
         if unit == "iso":
-            return ConfigError(Problem(f"iso is for text, but timestamp is {dtype}", at))
+            return ConfigError(
+                Problem(f"iso is for text, but timestamp is {dtype_name(dtype)}", at)
+            )
         return None
     if dtype == pl.String:
         if unit is None:
@@ -89,11 +95,17 @@ def _misfit(
     if isinstance(dtype, pl.Datetime | pl.Date):
         if unit is not None:
             return ConfigError(
-                Problem(f"timestamp is {dtype} already: leave timestamp_unit out", at)
+                Problem(
+                    f"timestamp is a time ({dtype_name(dtype)}) already: leave timestamp_unit out",
+                    at,
+                )
             )
         return None
     return DataError(
-        Problem(f"{dtype} holds no time; expected a time, a number or text", f"{path}.{TIMESTAMP}")
+        Problem(
+            f"{dtype_name(dtype)} holds no time; expected a time, a number or text",
+            f"{path}.{TIMESTAMP}",
+        )
     )
 
 
@@ -107,11 +119,11 @@ def _moment(dtype: pl.DataType, unit: TimestampUnit | None, zone: str) -> pl.Exp
         return _iso(column, zone)
     scale = _SCALE[str(unit)]
     if dtype.is_float():
-        micros = (column * scale).round().cast(pl.Int64)
-    else:
-        limit = _LIMIT // scale
-        micros = column.clip(-limit, limit).cast(pl.Int64) * scale
-    return micros.cast(TIMESTAMP_DTYPE)
+        return (column * scale).round().cast(pl.Int64).cast(TIMESTAMP_DTYPE)
+    wide = dtype if dtype in (pl.UInt64, pl.Int128, pl.UInt128) else pl.Int64()
+    limit = _LIMIT // scale
+    low, high = (pl.lit(bound, wide) for bound in (max(-limit, wide.min()), limit))
+    return (column.cast(wide).clip(low, high).cast(pl.Int64) * scale).cast(TIMESTAMP_DTYPE)
 
 
 def _local(column: pl.Expr, zone: str) -> pl.Expr:
@@ -131,8 +143,11 @@ def _iso(column: pl.Expr, zone: str) -> pl.Expr:
         pl.lit("."),
         fraction.fill_null("").str.pad_end(6, "0").str.slice(0, 6),
     )
-    # Text that is no time goes in as it is, so that the error shows it.
-    clock = pl.coalesce(text, column).str.to_datetime("%Y-%m-%dT%H:%M:%S%.6f", strict=True)
+    layout = "%Y-%m-%dT%H:%M:%S%.6f"
+    parsed = text.str.to_datetime(layout, strict=False)
+    # What is no time is read again as it stands, so that the error shows it.
+    wrong = pl.when(parsed.is_null()).then(column).alias(TIMESTAMP)
+    clock = pl.coalesce(parsed, wrong.str.to_datetime(layout, strict=True))
     offset = parts.struct.field("zone").str.to_uppercase().replace("Z", "+00:00")
     digits = offset.str.replace(":", "").str.pad_end(5, "0")
     minutes = (

@@ -91,7 +91,7 @@ def cell_text(cell: Cell) -> str:
         case None:
             return "-"
         case Rate(value, few):
-            return _decimals(value) + (MARK if few else "")
+            return _decimals(value) + (MARK if few and value is not None else "")
         case Count(number, few):
             return f"{number:,}" + (MARK if few else "")
         case Interval(low, high):

@@ -19,6 +19,7 @@ from recoeval.data.sources import Source
 from recoeval.data.splits import FileSplit, TimeSplit
 from recoeval.data.truth import GroundTruth, SeenRule, TrainingRule
 from recoeval.errors import ConfigError, Problem, RecoevalError, did_you_mean
+from recoeval.evaluation import refuse_too_deep
 from recoeval.generators import GENERATORS
 from recoeval.generators.base import Generator
 from recoeval.metrics import Measure, measures, parse_metric
@@ -153,12 +154,14 @@ def wanted_measures(config: Config) -> tuple[Measure, ...]:
     """Returns what to compute: the metrics, and those that only constraints name.
 
     Raises:
-        ConfigError: a metric without K when there is none.
+        ConfigError: a metric without K when there is none, or a K beyond the limit.
     """
     asked = measures(config.metrics, config.k)
     known = {measure.label for measure in asked}
     extra = constrained_measures(config.constraints)
-    return asked + tuple(dict.fromkeys(each for each in extra if each.label not in known))
+    wanted = asked + tuple(dict.fromkeys(each for each in extra if each.label not in known))
+    refuse_too_deep(wanted)
+    return wanted
 
 
 def list_depth(config: Config, measured: Sequence[Measure]) -> int:
@@ -173,6 +176,11 @@ def list_depth(config: Config, measured: Sequence[Measure]) -> int:
 def config_problems(config: Config) -> list[Problem]:
     """Returns what is wrong between sections: names that do not exist, a missing log or rule."""
     problems = [*_data_problems(config), *_name_problems(config)]
+    problems += [
+        Problem("missing; the path of the lists", f"generators.{name}.path")
+        for name, generator in config.generators.items()
+        if getattr(generator, "path", None) == ""
+    ]
     try:
         wanted_measures(config)
     except ConfigError as error:
@@ -187,10 +195,10 @@ def _data_problems(config: Config) -> Iterator[Problem]:
             text = "the rows come from split.train and split.test: remove path"
             yield Problem(text, "interactions.path")
         for side in ("train", "test"):
-            if getattr(config.split, side).path is None:
+            if not getattr(config.split, side).path:
                 yield Problem("missing; the path of the rows", f"split.{side}.path")
         return
-    if log is None or log.path is None:
+    if log is None or not log.path:
         yield Problem("missing; the path of the log", "interactions")
     if config.ground_truth.relevant is None:
         yield Problem(

@@ -26,26 +26,37 @@ def resolve_paths(document: Document) -> Document:
     Args:
         document: with explicit forms: every path is the value of a key "path".
     """
-    data = copy.deepcopy(document.data)
+    data, written = copy.deepcopy(document.data), dict(document.written)
     for location, origin in document.origins.items():
-        if location[-1:] != (PATH,) or not origin.line:
+        if not _is_path(location):
             continue
         parent = data
         for key in location[:-1]:
             parent = parent[key]  # type: ignore[index]
         text = parent[PATH]
-        if isinstance(text, str) and text and not _ELSEWHERE.match(text):
-            parent[PATH] = os.path.normpath(Path(origin.source).parent / text)
-    return replace(document, data=data)
+        if not isinstance(text, str) or not text or _ELSEWHERE.match(text):
+            continue
+        folder = Path(origin.source).parent if origin.line else Path()
+        if origin.line:
+            parent[PATH] = os.path.normpath(folder / text)
+        if location in written and not Path(text).is_absolute():
+            # What is stored with the run is relative to the same folder.
+            own = written[location]
+            text = f"{folder.absolute()}/{own.text}"
+            written[location] = replace(own, text=text, plain=False)
+    return replace(document, data=data, written=written)
 
 
-def absolute_paths(data: Any) -> Any:
+def absolute_paths(data: Any, location: tuple[str | int, ...] = ()) -> Any:
     """Returns the same data with every path absolute, so that it can be stored anywhere."""
     if isinstance(data, dict):
-        return {
-            key: str(Path(value).absolute())
-            if key == PATH and isinstance(value, str) and not _ELSEWHERE.match(value)
-            else absolute_paths(value)
-            for key, value in data.items()
-        }
-    return [absolute_paths(value) for value in data] if isinstance(data, list) else data
+        return {key: absolute_paths(value, (*location, key)) for key, value in data.items()}
+    is_file = isinstance(data, str) and _is_path(location) and not _ELSEWHERE.match(data)
+    return str(Path(data).absolute()) if is_file else data
+
+
+def _is_path(location: tuple[str | int, ...]) -> bool:
+    """Returns whether a place holds a path: a column may have the name as well."""
+    of_generator = location[:1] == ("generators",) and len(location) == 3
+    of_columns = location[-2:-1] in (("columns",), ("derive",)) and not of_generator
+    return location[-1:] == (PATH,) and not of_columns

@@ -13,7 +13,7 @@ import polars as pl
 
 from recoeval.analysis.constraints import Verdict, check_constraints
 from recoeval.columns import ITEM_ID, QUERY_ID
-from recoeval.data.failures import reading
+from recoeval.data.failures import gist, reading
 from recoeval.data.inputs import count_lists, require_overlap, unlike_types
 from recoeval.data.lists import check_lists
 from recoeval.data.queries import blocks_of
@@ -82,7 +82,7 @@ def _run(loaded: Loaded, record: Record) -> Run:
             text = loaded.stored_yaml()
             return directory.finish(evaluation, verdict, config=text, manifest=manifest)
     finally:
-        directory.discard_empty()
+        directory.discard_unfinished()
 
 
 def _judge(config: Config, evaluation: Evaluation) -> Verdict:
@@ -155,6 +155,9 @@ class _Work:
         items = pl.concat([rows.select(ITEM_ID), pairs.select(ITEM_ID)])
         known = ((QUERY_ID, queries.lazy()), (ITEM_ID, items))
         with reading(what):
+            facts = check_lists(files.lists, what=what)
+            if not facts.rows:
+                raise DataError(Problem("no rows", what))
             problems = [
                 problem
                 for column, other in known
@@ -164,7 +167,7 @@ class _Work:
                 raise DataError(*problems)
             for column, other in known:
                 require_overlap(files.lists, other, column, what, "the log")
-            counts = count_lists(files.lists, check_lists(files.lists, what=what), queries)
+            counts = count_lists(files.lists, facts, queries)
             lists = files.recommend(
                 queries, list_depth(self.config, self.evaluator.scorer.measures)
             )
@@ -195,8 +198,14 @@ def _naming(name: str) -> Iterator[None]:
         ) from error
     except RecoevalError as error:
         raise type(error)(
-            *(replace(each, path=each.path or path) for each in error.problems)
+            *(replace(each, path=_named(each.path, name) or path) for each in error.problems)
         ) from error
     except Exception as error:  # anybody's code: what it raises must name it
-        text = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {gist(str(error))}"
         raise EngineError(Problem(text, path)) from error
+
+
+def _named(path: str, name: str) -> str:
+    """Returns a place in lists that do not know their generator's name, with it."""
+    lists, dot, column = path.partition(".")
+    return f"lists[{name}]{dot}{column}" if lists == "lists" else path

@@ -5,6 +5,7 @@ All of it goes to stderr; stdout belongs to the results.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -84,16 +85,18 @@ def progress_for(*, verbose: bool = False) -> Progress:
     """
     if verbose:
         return Lines()
-    return Bars() if sys.stderr.isatty() else Silent()
+    # A dumb terminal cannot go back to a line: each step of a bar would be a new one.
+    dumb = os.environ.get("TERM", "") in ("", "dumb", "unknown")
+    return Bars() if sys.stderr.isatty() and not dumb else Silent()
 
 
 def _new_bars() -> RichProgress:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
         SpinnerColumn,
+        TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
     )
@@ -102,7 +105,7 @@ def _new_bars() -> RichProgress:
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
+        TaskProgressColumn(),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -144,10 +145,10 @@ class RunDirectory:
         """The directory's own name."""
         return self.path.name
 
-    def discard_empty(self) -> None:
-        """Removes the directory if nothing was written to it."""
-        if not any(self.path.iterdir()):
-            self.path.rmdir()
+    def discard_unfinished(self) -> None:
+        """Removes the directory, which nobody else writes to, unless its run is finished."""
+        if not (self.path / MANIFEST).is_file():
+            shutil.rmtree(self.path, ignore_errors=True)
 
     def write_lists(self, generator: str, number: int, lists: pl.DataFrame) -> None:
         """Writes RECOMMENDATIONS of one block of a generator, whose name is checked before."""

@@ -1,0 +1,266 @@
+from typing import Any
+
+import polars as pl
+import pytest
+
+from recoeval.data.rules import compile_rule
+from recoeval.errors import ConfigError
+
+LOG = pl.DataFrame(
+    {
+        "user_id": [1, 2, 3],
+        "event": ["click", None, "view"],
+        "dwell": [10.0, 40.0, None],
+        "shown": pl.Series([0, 1, 2], dtype=pl.Int8),
+        "liked": [True, False, None],
+        "tags": [["a"], [], None],
+        "price": pl.Series(["1.50", "2.25", None]).cast(pl.Decimal(10, 2)),
+        "timestamp": pl.Series([0, 1, 2]).cast(pl.Datetime("us", "UTC")),
+        "local": pl.Series([0, 1, 2]).cast(pl.Datetime("us")),
+        "day": pl.Series([0, 1, 2]).cast(pl.Date),
+        "took": pl.Series([0, 40_000_000, None]).cast(pl.Duration("us")),
+    }
+)
+
+
+def compiled(text: str, kind: Any = "boolean") -> pl.Expr:
+    return compile_rule(
+        text, LOG.schema, path="ground_truth.relevant", kind=kind, source="logs/*.parquet"
+    )
+
+
+def values(text: str, kind: Any = "boolean") -> list[Any]:
+    return LOG.with_columns(compiled(text, kind).alias("value"))["value"].to_list()
+
+
+def refused(text: str, kind: Any = "boolean") -> str:
+    with pytest.raises(ConfigError) as error:
+        compiled(text, kind)
+    assert error.value.exit_code == 2
+    assert {problem.path for problem in error.value.problems} == {"ground_truth.relevant"}
+    return "\n".join(problem.message for problem in error.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("dwell > 30", [False, True, None]),
+        ("event = 'click' AND dwell > 5", [True, None, False]),
+        ("event IN ('click', 'view')", [True, None, True]),
+        ("shown IN (0, 2)", [True, False, True]),
+        ("event LIKE 'cl%'", [True, None, False]),
+        ("dwell BETWEEN 10 AND 20", [True, False, None]),
+        ("COALESCE(dwell, 0) > 30", [False, True, False]),
+        ("event IS NULL", [False, True, False]),
+        ("NOT liked", [False, True, None]),
+        ("TRUE", [True, True, True]),
+        ("dwell IN (SUM(1.0), 10)", None),
+        ("took > INTERVAL '30 seconds'", [False, True, None]),
+        ("timestamp + INTERVAL '1 day' > timestamp", [True, True, True]),
+        ("day > DATE '1970-01-02'", [False, False, True]),
+        ('"dwell" > 30', [False, True, None]),
+        ("event = 'it''s OVER (select 1.5) -- really'", [False, None, False]),
+        ("dwell > 30 -- seconds, not 1.5 minutes", [False, True, None]),
+    ],
+)
+def test_boolean_rules(text, expected):
+    if expected is None:
+        assert "aggregates rows" in refused(text)
+    else:
+        assert values(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("CASE WHEN event = 'click' THEN 2 ELSE 1 END", [2, 1, 1]),
+        ("shown", [0, 1, 2]),
+        ("price", [1.5, 2.25, None]),
+        # Decimals would be cut to six digits here.
+        ("shown / 3.0", [0.0, 1 / 3, 2 / 3]),
+        ("0.1 + 0.2", [0.1 + 0.2] * 3),
+        ("dwell * .5", [5.0, 20.0, None]),
+        ("1 + dwell / 30", [1 + 1 / 3, 1 + 4 / 3, None]),
+        ("1e3", [1000.0] * 3),
+    ],
+)
+def test_numeric_rules(text, expected):
+    assert values(text, "numeric") == expected
+
+
+def test_decimal_results_are_floats_in_every_kind():
+    for kind in ("numeric", "any"):
+        assert LOG.select(compiled("price", kind)).dtypes == [pl.Float64]
+        assert LOG.select(compiled("shown / 3.0", kind)).dtypes == [pl.Float64]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("timestamp > TIMESTAMP '1970-01-01T00:00:00Z'", [False, True, True]),
+        ("timestamp > TIMESTAMP '1970-01-01'", [False, True, True]),
+        ("timestamp > timestamp '1970-01-01 00:00:00.000001'", [False, False, True]),
+        # An offset counts: this is 1970-01-01T00:00:00Z.
+        ("timestamp > TIMESTAMP '1970-01-01T02:00:00+02:00'", [False, True, True]),
+        ("timestamp > TIMESTAMPTZ '1970-01-01'", [False, True, True]),
+        ("local > TIMESTAMP '1970-01-01'", [False, True, True]),
+        ("timestamp > DATE '1970-01-01'", [False, True, True]),
+    ],
+)
+def test_times_are_utc(text, expected):
+    assert values(text) == expected
+
+
+def test_windows_are_for_derived_columns():
+    text = "LEAD(shown) OVER (PARTITION BY 1 ORDER BY timestamp) - shown"
+    assert values(text, "any") == [1, 1, None]
+    for kind in ("boolean", "numeric"):
+        assert refused(f"{text} > 0", kind) == (
+            "a rule looks at one row; put what looks at others (OVER) into derive: "
+            "'LEAD(shown) OVER (PARTITION BY 1 ORDER BY timestamp) - shown > 0'"
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("dwell >", "boolean", "not an SQL expression: unable to parse 'dwell >' as Expr"),
+        ("", "boolean", "not an SQL expression: unable to parse '' as Expr"),
+        ("*", "any", "not an SQL expression: unable to parse '*' as Expr"),
+        (
+            "dwell > 1; DROP TABLE x",
+            "boolean",
+            "not an SQL expression: invalid expression (found unexpected token ';')",
+        ),
+        ("rand() > 1", "boolean", "not an SQL expression: unsupported function 'rand'"),
+        (
+            "dwel > 30",
+            "boolean",
+            (
+                "unknown column 'dwel' in logs/*.parquet. Did you mean 'dwell'? Columns: user_id, "
+                "event, dwell, shown, liked, tags, price, timestamp, local, day, took"
+            ),
+        ),
+        (
+            "zzz = 1 AND aaa = 2",
+            "boolean",
+            (
+                "unknown column 'aaa' in logs/*.parquet. Columns: user_id, event, dwell, shown, "
+                "liked, tags, price, timestamp, local, day, took\n"
+                "unknown column 'zzz' in logs/*.parquet. Columns: user_id, event, dwell, shown, "
+                "liked, tags, price, timestamp, local, day, took"
+            ),
+        ),
+        ("dwell", "boolean", "expected true or false for each row, this gives Float64: 'dwell'"),
+        ("1", "boolean", "expected true or false for each row, this gives Int32: '1'"),
+        ("NULL", "boolean", "expected true or false for each row, this gives Null: 'NULL'"),
+        ("event", "numeric", "expected a number for each row, this gives String: 'event'"),
+        (
+            "dwell > 30",
+            "numeric",
+            (
+                "expected a number for each row, this gives Boolean "
+                "(write CASE WHEN ... THEN 1 ELSE 0 END): 'dwell > 30'"
+            ),
+        ),
+        (
+            "SUM(dwell) > 30",
+            "boolean",
+            "a rule gives one value a row, this one aggregates rows: 'SUM(dwell) > 30'",
+        ),
+        (
+            "dwell > AVG(dwell)",
+            "boolean",
+            "a rule gives one value a row, this one aggregates rows: 'dwell > AVG(dwell)'",
+        ),
+        (
+            "COUNT(*) > 1",
+            "boolean",
+            "a rule gives one value a row, this one aggregates rows: 'COUNT(*) > 1'",
+        ),
+        (
+            "MAX(dwell)",
+            "any",
+            "a rule gives one value a row, this one aggregates rows: 'MAX(dwell)'",
+        ),
+        (
+            "FIRST(dwell) IN (1.5, 2)",
+            "boolean",
+            "a rule gives one value a row, this one aggregates rows: 'FIRST(dwell) IN (1.5, 2)'",
+        ),
+        (
+            "UNNEST(tags) = 'a'",
+            "boolean",
+            "a rule gives one value a row, this one gives several: \"UNNEST(tags) = 'a'\"",
+        ),
+        (
+            "COLUMNS('d')",
+            "any",
+            "a rule gives one column, this one gives several: \"COLUMNS('d')\"",
+        ),
+        (
+            "shown IN (SELECT 1)",
+            "boolean",
+            "a rule has no subqueries: 'shown IN (SELECT 1)'",
+        ),
+        (
+            "dwell > INTERVAL '30 seconds'",
+            "boolean",
+            (
+                "compares a number (Float64) with an INTERVAL: write a number, in the unit of the "
+                "column: \"dwell > INTERVAL '30 seconds'\""
+            ),
+        ),
+        (
+            "liked AND INTERVAL '1 minute' <= shown",
+            "boolean",
+            (
+                "compares a number (Int8) with an INTERVAL: write a number, in the unit of the "
+                "column: \"liked AND INTERVAL '1 minute' <= shown\""
+            ),
+        ),
+        (
+            "CASE WHEN dwell > INTERVAL '30 seconds' THEN 2 ELSE 1 END",
+            "numeric",
+            (
+                "compares a number (Float64) with an INTERVAL: write a number, in the unit of the "
+                "column: \"CASE WHEN dwell > INTERVAL '30 seconds' THEN 2 ELSE 1 END\""
+            ),
+        ),
+        (
+            "shown > DATE '2022-01-01'",
+            "boolean",
+            (
+                "compares a number (Int8) with a time (Date): convert one of them: "
+                "\"shown > DATE '2022-01-01'\""
+            ),
+        ),
+        (
+            "timestamp > '2022-01-01'",
+            "boolean",
+            (
+                "compares a time with text; times are written TIMESTAMP '2022-05-05T16:00:00Z': "
+                "\"timestamp > '2022-01-01'\""
+            ),
+        ),
+        ("event > 1", "boolean", "cannot compare string with numeric type (i32): 'event > 1'"),
+    ],
+)
+def test_refused_rules(text, kind, message):
+    assert refused(text, kind) == message
+
+
+def test_a_rule_reaches_the_file(tmp_path):
+    LOG.drop("tags").write_parquet(tmp_path / "log.parquet")
+    scan = pl.scan_parquet(tmp_path / "log.parquet")
+    rule = compile_rule(
+        "dwell > 30 AND timestamp >= TIMESTAMP '1970-01-01'",
+        scan.collect_schema(),
+        path="where",
+        kind="boolean",
+        source="log",
+    )
+    plan = scan.filter(rule).select("user_id").explain()
+    assert "SELECTION" in plan
+    assert "FILTER" not in plan
+    assert "PROJECT 3/10 COLUMNS" in plan

@@ -1,0 +1,295 @@
+"""What a report says, whatever it is shown on."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+import recoeval as rv
+from recoeval.analysis.constraints import Verdict
+from recoeval.report.sections import Results, relevant_items, report_sections, verdict_lines
+from recoeval.report.values import Count, Interval, Paragraph, Rate, Section, Table, Word
+
+Make = Callable[..., Results]
+
+
+def titles(results: Results) -> list[str]:
+    return [section.title for section in report_sections(results)]
+
+
+def table(results: Results, title: str) -> Table:
+    found = [each for each in report_sections(results) if each.title.startswith(title)]
+    assert len(found) == 1
+    assert isinstance(found[0], Table)
+    return found[0]
+
+
+def lines(section: Section) -> list[str]:
+    assert isinstance(section, Paragraph)
+    return [line.text for line in section.lines]
+
+
+def test_the_order_of_reading(results: Results) -> None:
+    assert titles(results) == [
+        "",
+        "Data",
+        "Ground truth",
+        "Lists",
+        "Relevant items of a query, |R|",
+        "Metrics, means over 600 users",
+        "Metrics by activity",
+        "Metrics by truth_size",
+        "Quality of the lists as delivered",
+        "Constraints",
+        "Definitions in force",
+        "Notes",
+        "",
+    ]
+
+
+def test_the_leading_metric_is_the_constrained_one_with_its_interval(results: Results) -> None:
+    found = table(results, "Metrics, means")
+    assert [column.title for column in found.columns] == [
+        "generator",
+        "recall@10",
+        "95% interval",
+        "recall@5",
+        "hit_rate@5",
+        "hit_rate@10",
+        "ndcg(gain=exponential)@5",
+        "ndcg(gain=exponential)@10",
+    ]
+    row = results.summary.filter(
+        bucket="all", generator="als", metric="recall@10", statistic="macro"
+    ).row(0, named=True)
+    assert found.rows[0][:3] == (
+        "als",
+        Rate(row["value"]),
+        Interval(row["ci_low"], row["ci_high"]),
+    )
+
+
+def test_without_constraints_the_first_metric_leads_at_its_largest_k(make_results: Make) -> None:
+    found = table(make_results(metrics=["hit_rate", "recall"]), "Metrics, means")
+    assert [column.title for column in found.columns[1:4]] == [
+        "hit_rate@10",
+        "95% interval",
+        "hit_rate@5",
+    ]
+
+
+def test_a_constraint_on_list_quality_does_not_lead(make_results: Make) -> None:
+    found = table(make_results(["coverage >= 0.5"]), "Metrics, means")
+    assert found.columns[1].title == "recall@10"
+
+
+def test_list_quality_alone(make_results: Make) -> None:
+    results = make_results(["coverage >= 0.5"], metrics=["coverage"])
+    assert not [title for title in titles(results) if title.startswith("Metrics")]
+    assert table(results, "Quality").rows == (("als", Rate(1.0)), ("popularity", Rate(1.0)))
+
+
+def test_buckets_show_the_constrained_k(make_results: Make) -> None:
+    columns = table(make_results(["hit_rate@5 >= 0.1"]), "Metrics by activity").columns
+    assert [column.title for column in columns[3:]] == [
+        "hit_rate@5",
+        "95% interval",
+        "recall@5",
+        "ndcg(gain=exponential)@5",
+    ]
+
+
+def test_a_metric_without_the_constrained_k_is_shown_at_its_largest(make_results: Make) -> None:
+    results = make_results(["recall@5 >= 0.1"], metrics=["recall@5", "recall@10", "hit_rate@10"])
+    columns = table(results, "Metrics by activity").columns
+    assert [column.title for column in columns[3:]] == ["recall@5", "95% interval", "hit_rate@10"]
+
+
+def test_few_users_are_marked_once_at_their_number(results: Results) -> None:
+    found = table(results, "Metrics by activity")
+    assert found.rows[0][:3] == ("als", "0", Count(150, few=True))
+    assert not [cell for row in found.rows for cell in row if isinstance(cell, Rate) and cell.few]
+    assert found.notes[0].startswith("*  too few users")
+    assert not table(results, "Metrics, means").notes
+
+
+def test_few_users_overall_are_marked_in_the_title(make_results: Make) -> None:
+    found = table(make_results(users=40), "Metrics, means")
+    assert found.title == "Metrics, means over 40 users*"
+    assert found.notes[0].startswith("*  too few users")
+
+
+def test_few_values_other_than_0_are_marked_each(make_results: Make) -> None:
+    results = make_results(train=None, buckets=None, metrics=["recall@1"])
+    summary = results.summary.with_columns(too_few_users=pl.lit(True))
+    found = table(replace(results, summary=summary), "Metrics, means")
+    value = found.rows[0][1]
+    assert isinstance(value, Rate)
+    assert value.few
+    assert found.notes[0].startswith("*  too few users")
+
+
+def test_a_bucket_without_users_has_no_value_and_says_why(results: Results) -> None:
+    found = table(results, "Metrics by truth_size")
+    assert found.rows[2] == (
+        "als",
+        "[100,inf)",
+        Count(0, few=True),
+        Rate(None),
+        None,
+        Rate(None),
+        Rate(None),
+    )
+    assert found.notes[-1] == "-  no value: no users"
+
+
+def test_means_over_queries_are_shown_where_they_differ() -> None:
+    recs = pl.DataFrame({"query_id": [1, 2, 3], "item_id": [1, 1, 1], "rank": [1, 1, 1]})
+    truth = pl.DataFrame({"query_id": [1, 2, 3], "user_id": [7, 7, 8], "item_id": [2, 2, 1]})
+    evaluation = rv.evaluate(recs, truth, metrics=["recall"], k=[1])
+    results = Results(
+        evaluation.summary, evaluation.per_query, evaluation.measures, evaluation.check([])
+    )
+    found = table(results, "Metrics, means over 2 users* with 3 queries")
+    assert found.rows[0][:2] == ("recs", Rate(0.5))
+    assert found.rows[1] == ("recs, by query", Rate(1 / 3), None)
+    assert found.notes[-1] == "-  no interval: one user, or a mean over queries"
+
+
+def test_every_policy_is_counted_zeros_too(results: Results) -> None:
+    rows = {row[1]: row[0] for row in table(results, "Ground truth").rows}
+    assert rows["pairs dropped: seen before (repeats: exclude)"] == 0
+    assert rows["pairs dropped: user without a train row (cold_users: keep)"] == 0
+    assert rows["pairs left"] == 1300
+
+
+def test_a_policy_that_is_not_applied_has_no_count(make_results: Make) -> None:
+    rows = {row[1]: row[0] for row in table(make_results(train=None, buckets=None), "Ground").rows}
+    assert rows["pairs dropped: seen before (repeats: not applied)"] is None
+    said = "queries without a relevant item (zero_relevant: skip; not known without users)"
+    assert rows[said] is None
+
+
+def test_rules_and_grades_are_counted(results: Results) -> None:
+    truth = {"test_rows": 9, "rule_was_null": 0, "relevant_rows": 5, "grades_not_relevant": 2}
+    facts = {"truth": truth, "definitions": {"policies": {"zero_relevant": "zero"}}}
+    rows = table(replace(results, facts=facts), "Ground truth").rows
+    assert (0, "rows on which the rule is null: not relevant") in rows
+    assert (2, "rows graded 0 or less: not relevant") in rows
+
+
+def test_lists_made_here_have_nothing_to_check(results: Results) -> None:
+    lists = {"als": {"rows": 10}, "file": {"rows": 12, "rank_gaps": 0}}
+    found = table(replace(results, facts={"lists": lists}), "Lists")
+    assert found.rows == (("als", 10, None), ("file", 12, 0))
+    assert [column.title for column in found.columns] == ["generator", "rows", "rank gaps"]
+    assert found.notes == ("-  nothing to check: these lists were made here",)
+
+
+def test_a_split_by_files_has_no_windows(results: Results) -> None:
+    side = {"start": None, "end": None, "rows": 10, "users": 2, "items": 3}
+    split = {"train": side, "test": side, "gap_rows": 0, "later_rows": 0}
+    found = table(replace(results, facts={"split": split}), "Data")
+    assert [column.title for column in found.columns] == ["window", "rows", "users", "items"]
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shares"),
+    [
+        ([1], {"1": 1.0, "2": 0.0, "3-5": 0.0, "6-10": 0.0, ">10": 0.0}),
+        ([1, 2, 3, 5, 6, 10, 11, 99], {"1": 1, "2": 1, "3-5": 2, "6-10": 2, ">10": 2}),
+        ([0, 4], {"0": 1, "1": 0, "2": 0, "3-5": 1, "6-10": 0, ">10": 0}),
+    ],
+)
+def test_sizes_of_the_truth(sizes: list[int], shares: dict[str, float]) -> None:
+    rows = pl.DataFrame(
+        {"generator": ["a"] * len(sizes) + ["b"], "relevant": [*sizes, 1000]},
+        schema={"generator": pl.String, "relevant": pl.Int64},
+    )
+    found = relevant_items(rows)
+    assert found["shares"] == {name: share / len(sizes) for name, share in shares.items()}
+    assert found["queries"] == len(sizes)
+    assert found["max"] == max(sizes)
+
+
+def test_outcomes_with_their_reasons(results: Results) -> None:
+    found = table(results, "Constraints")
+    assert [group.title for group in found.groups] == [
+        Word("recall@10 >= 0.1", "strong"),
+        Word("recall@10 >= 0.9", "strong"),
+        Word("recall@10 >= 0.35 in all buckets of activity (warn)", "strong"),
+        Word("recall@10 >= 0.1 in [100,inf) of truth_size", "strong"),
+        Word("coverage >= 0.9", "strong"),
+    ]
+    outcomes = [[row[-2:] for row in group.rows] for group in found.groups]
+    assert outcomes[0][0] == (Word("pass", "good"), "")
+    assert outcomes[1][0] == (Word("FAIL", "bad"), "")
+    assert outcomes[2][0] == (Word("fail", "doubt"), "")
+    assert outcomes[2][6] == (Word("inconclusive", "doubt"), "194")
+    assert outcomes[3][0] == (Word("inconclusive", "doubt"), "n = 0")
+
+
+def test_millions_of_users_needed(results: Results) -> None:
+    first = replace(results.verdict.checks[0], outcome="inconclusive", users_needed=3_480_666)
+    verdict = Verdict("inconclusive", (first,), results.verdict.outcomes)
+    found = table(replace(results, verdict=verdict), "Constraints")
+    assert found.rows[0][-1] == "3.48 M"
+    assert [column.title for column in found.columns][:2] == ["generator", "users"]
+
+
+Outcomes = tuple[tuple[str, str, str, Any], ...]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "outcomes", "texts"),
+    [
+        ("pass", (), ["Verdict: none, there are no constraints"]),
+        ("pass", (("x", "error", "a", "pass"),), ["Verdict: pass (exit code 0); 1 of 1 pass"]),
+        (
+            "fail",
+            (("x", "error", "a", "fail"), ("y", "warn", "a", "fail"), ("z", "warn", "b", "fail")),
+            [
+                "Verdict: FAIL (exit code 1); 0 of 3 pass, 1 fail, 2 warnings",
+                "  fail: a: x",
+                "  warning: a: y",
+                "  warning: b: z",
+            ],
+        ),
+        (
+            "inconclusive",
+            (("x", "error", "a", "inconclusive"),),
+            [
+                "Verdict: inconclusive (exit code 0); 0 of 1 pass, 1 inconclusive",
+                "  inconclusive: a: x",
+            ],
+        ),
+    ],
+)
+def test_the_verdict_in_lines(outcome: Any, outcomes: Outcomes, texts: list[str]) -> None:
+    assert [line.text for line in verdict_lines(Verdict(outcome, (), outcomes))] == texts
+
+
+def test_the_end_says_where_the_run_is(results: Results) -> None:
+    assert lines(report_sections(results)[-1])[-2:] == [
+        "Took 12.4 s, 812 MB of memory at the peak",
+        "Written to runs/nightly/20261129T010203Z-abc123",
+    ]
+
+
+def test_a_run_without_constraints_says_so(make_results: Make) -> None:
+    results = make_results([], {"run_id": "x", "seconds": 1.0})
+    assert lines(report_sections(results)[-1]) == [
+        "Verdict: none, there are no constraints",
+        "Took 1.0 s",
+        "Written to runs/nightly/20261129T010203Z-abc123",
+    ]
+
+
+def test_definitions_are_shown(results: Results) -> None:
+    definitions = {"split": {"type": "time", "gap": "0d"}, "gain": None, "edges": [1, 2], "no": []}
+    found = report_sections(replace(results, facts={"definitions": definitions}))
+    (section,) = (each for each in found if each.title == "Definitions in force")
+    assert lines(section) == ["split: type time, gap 0d", "gain: none", "edges: 1, 2", "no: none"]

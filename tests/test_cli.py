@@ -1,0 +1,414 @@
+"""The command line: what stands on stdout and stderr, and the exit codes."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+import recoeval as rv
+from recoeval import cli
+from recoeval.errors import EngineError
+
+LOG = """\
+user_id,item_id,timestamp,event,dwell
+1,10,2026-01-01T08:00:00Z,click,40
+2,10,2026-01-02T08:00:00Z,click,50
+2,20,2026-01-03T08:00:00Z,click,60
+3,30,2026-01-04T08:00:00Z,click,60
+1,20,2026-01-10T08:00:00Z,click,40
+2,30,2026-01-11T08:00:00Z,click,50
+2,10,2026-01-11T09:00:00Z,click,50
+4,10,2026-01-11T09:30:00Z,click,
+"""
+CONFIG = """\
+name: tiny
+interactions: {path: log.csv, timestamp_unit: iso}
+split: {test_start: 2026-01-10T00:00:00Z}
+ground_truth: {relevant: "dwell > 30"}
+generators: {popularity: }
+metrics: [recall, ndcg, coverage]
+k: [1, 2]
+buckets: {activity: {by: train_interactions, edges: [2]}}
+constraints: ["recall@2 >= 0.001"]
+output: {path: out}
+"""
+COMMAND = [sys.executable, "-m", "recoeval"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a log, lists, a truth and a configuration, and the current one."""
+    (tmp_path / "log.csv").write_text(LOG)
+    (tmp_path / "tiny.yaml").write_text(CONFIG)
+    (tmp_path / "recs.csv").write_text("user_id,item_id,rank\n1,7,1\n1,8,2\n2,9,1\n")
+    (tmp_path / "truth.csv").write_text("user_id,item_id\n1,8\n2,9\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("RECOEVAL_DEBUG", raising=False)
+    return tmp_path
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process: `run("check", "tiny.yaml")` -> code, stdout, stderr."""
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            cli.main(list(arguments))
+        assert isinstance(stop.value.code, int)
+        return stop.value.code, *capsys.readouterr()
+
+    return command
+
+
+def stable(text: str) -> str:
+    """Returns the output without what is new in each run."""
+    text = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{6}", "RUN", text)
+    return re.sub(r"Took [\d.,]+ s, [\d,]+ MB", "Took N s, N MB", text)
+
+
+def test_a_run(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    code, out, err = run("run", "tiny.yaml")
+    assert (code, err) == (0, "")
+    assert stable(out).replace(str(folder), ".") == snapshot
+    (path,) = (folder / "out" / "tiny").iterdir()
+    assert f"Written to {path}" in out.replace("\n", "") or path.name in out
+    assert rv.open_run(path).value("recall@2", "popularity") is not None
+
+
+def test_a_run_as_json(run: Run) -> None:
+    code, out, err = run("run", "tiny.yaml", "--json")
+    assert (code, err) == (0, "")
+    read = json.loads(out)
+    stored = rv.open_run(read["path"])
+    assert read["summary"] == stored.summary.to_dicts()
+    assert read["given"] == {"config": "tiny.yaml"}
+    assert read["verdict"]["outcome"] == stored.verdict.outcome
+
+
+def test_set_and_date(run: Run, folder: Path) -> None:
+    (folder / "log.csv").rename(folder / "log-2026-11-29.csv")
+    arguments = ("--set", "interactions.path=log-{date}.csv", "--set", "k=[2]")
+    code, out, _ = run("run", "tiny.yaml", *arguments, "--date", "2026-11-29", "--json")
+    assert code == 0
+    assert json.loads(out)["measures"] == ["recall@2", "ndcg@2", "coverage"]
+
+
+@pytest.mark.parametrize("text", ["2026-13-01", "20261129", "2026-W48-7", "2026-1-1", "today"])
+def test_a_day_that_is_none(run: Run, text: str) -> None:
+    code, out, err = run("run", "tiny.yaml", "--date", text)
+    assert (code, out) == (2, "")
+    assert err == f"--date {text}: expected a day such as 2026-11-29\n"
+
+
+def test_verbose_tells_each_stage_on_stderr(run: Run) -> None:
+    code, _, err = run("run", "tiny.yaml", "-v")
+    assert code == 0
+    assert re.search(r"^ +\d+\.\d s  popularity: fit$", err, re.MULTILINE)
+
+
+def test_a_failed_constraint_is_exit_code_1(run: Run) -> None:
+    failing = 'constraints=[{metric: "recall@2", max: 0.1, confidence: null}]'
+    code, out, err = run("run", "tiny.yaml", "--set", failing)
+    assert (code, err) == (1, "")
+    assert "FAIL" in out
+    warning = failing.replace("max", "severity: warn, max")
+    code, out, _ = run("run", "tiny.yaml", "--set", warning)
+    assert code == 0
+    assert "1 warning" in out
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "said"),
+    [
+        (["generators.popularity.windw=3d"], 2, "--set generators.popularity.windw=3d: "),
+        (["interactions.path=absent.csv"], 3, "absent.csv"),
+        (["ground_truth.relevant=dwel > 30"], 2, "Did you mean 'dwell'?"),
+        (["split.test_start=2027-01-01T00:00:00Z"], 3, "no test rows"),
+    ],
+)
+def test_errors_on_stderr_with_their_exit_code(
+    run: Run, changes: list[str], code: int, said: str
+) -> None:
+    options = [text for change in changes for text in ("--set", change)]
+    found, out, err = run("run", "tiny.yaml", *options)
+    assert (found, out) == (code, "")
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_an_engine_error_is_exit_code_4(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise EngineError("als: diverged")
+
+    monkeypatch.setattr("recoeval.workflow.pipeline.run", fail)
+    assert run("run", "tiny.yaml") == (4, "", "als: diverged\n")
+
+
+@pytest.mark.parametrize("error", [pl.exceptions.PanicException, ValueError, MemoryError])
+def test_what_slips_through_is_one_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error("bad\x1b[2J\nnews\n\nhints of polars")
+
+    monkeypatch.setattr("recoeval.workflow.pipeline.run", fail)
+    code, out, err = run("run", "tiny.yaml")
+    assert (code, out) == (4, "")
+    assert err.startswith(f"internal error: {error.__name__}: bad\\x1b[2J news. ")
+    assert err.count("\n") == 1
+
+    monkeypatch.setenv("RECOEVAL_DEBUG", "1")
+    code, _, err = run("run", "tiny.yaml")
+    assert code == 4
+    assert err.startswith("Traceback")
+
+
+def test_an_error_cannot_write_to_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise EngineError("\x1b[31mred", "second")
+
+    monkeypatch.setattr("recoeval.workflow.pipeline.run", fail)
+    assert run("run", "tiny.yaml")[2] == "\\x1b[31mred\nsecond\n"
+
+
+def test_usage(run: Run) -> None:
+    assert run("run", "tiny.yaml", "--jsn")[0] == 2
+    assert run("run") == (
+        2,
+        "",
+        "recoeval run: Missing argument 'CONFIG'.\nTry 'recoeval run --help'.\n",
+    )
+    code, out, err = run("frobnicate")
+    assert (code, out) == (2, "")
+    assert err.startswith("recoeval: No such command 'frobnicate'.")
+    code, out, err = run()
+    assert code == 2
+    assert (out + err).startswith("Usage: recoeval")
+
+
+@pytest.mark.parametrize("command", [(), ("init",), ("run",), ("check",), ("evaluate",), ("list",)])
+def test_help(run: Run, command: tuple[str, ...], snapshot: SnapshotAssertion) -> None:
+    code, out, err = run(*command, "--help")
+    assert (code, err) == (0, "")
+    assert out == snapshot
+    assert run(*command, "-h")[1] == out
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (0, f"recoeval {rv.__version__}\n", "")
+
+
+def test_check_shows_the_plan(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    code, out, err = run("check", "tiny.yaml")
+    assert (code, err) == (0, "")
+    assert out == snapshot
+    assert not (folder / "out").exists()
+
+
+def test_check_as_json(run: Run) -> None:
+    code, out, _ = run("check", "tiny.yaml", "--json", "--set", "k=[3]")
+    read = json.loads(out)
+    assert code == 0
+    assert read["metrics"] == ["recall@3", "ndcg@3", "coverage", "recall@2"]
+    assert read["constraints"] == ["recall@2 >= 0.001"]
+
+
+def test_check_prints_the_schema_without_a_config(run: Run) -> None:
+    code, out, err = run("check", "--schema")
+    assert (code, err) == (0, "")
+    assert "ground_truth" in json.loads(out)["properties"]
+    assert run("check") == (2, "", "recoeval check: name a CONFIG, or ask for --schema\n")
+
+
+def test_init_writes_a_configuration_that_is_right_but_for_the_log(run: Run, folder: Path) -> None:
+    code, out, err = run("init")
+    assert (code, out) == (0, "")
+    assert err.startswith("Wrote recoeval.yaml. ")
+    code, _, err = run("check", "recoeval.yaml")
+    assert code == 3
+    assert err.count("\n") == 1
+    assert "logs.parquet" in err
+
+    pl.read_csv(folder / "log.csv", try_parse_dates=True).rename(
+        {"dwell": "dwell_seconds"}
+    ).write_parquet(folder / "logs.parquet")
+    assert run("check", "recoeval.yaml")[0] == 0
+    assert run("run", "recoeval.yaml")[0] == 0
+
+
+def test_init_overwrites_nothing(run: Run, folder: Path) -> None:
+    before = (folder / "tiny.yaml").read_text()
+    said = "tiny.yaml: exists, and is not overwritten: name another file, or remove it\n"
+    assert run("init", "tiny.yaml") == (2, "", said)
+    assert (folder / "tiny.yaml").read_text() == before
+    said = "absent/a.yaml: cannot be written: No such file or directory\n"
+    assert run("init", "absent/a.yaml") == (2, "", said)
+
+
+EVALUATE = ("evaluate", "--recs", "recs.csv", "--truth", "truth.csv", "--k", "1,2")
+
+
+def test_evaluate(run: Run, snapshot: SnapshotAssertion) -> None:
+    code, out, err = run(*EVALUATE, "--metrics", "ndcg(gain=exponential),recall")
+    assert (code, err) == (0, "")
+    assert out == snapshot
+
+
+def test_evaluate_with_everything(run: Run, folder: Path) -> None:
+    (folder / "train.csv").write_text("user_id,item_id\n1,7\n3,8\n")
+    (folder / "users.csv").write_text("user_id\n1\n2\n3\n")
+    code, out, err = run(
+        *(*EVALUATE, "--train", "train.csv", "--users", "users.csv", "--metrics", "recall"),
+        *("--policy", "zero_relevant=zero", "--policy", "repeats=include", "--json"),
+        *("--check", "recall@3 >= 0.99", "--per-user", "per_user.parquet"),
+    )
+    assert err == ""
+    read = json.loads(out)
+    # Three users, too few to decide; the K of the constraint is computed as well.
+    assert code == 0
+    assert read["verdict"]["outcome"] == "inconclusive"
+    assert read["measures"] == ["recall@1", "recall@2", "recall@3"]
+    assert read["definitions"]["policies"]["repeats"] == "include"
+    assert read["truth"]["evaluated_users"] == 3
+    rows = pl.read_parquet(folder / "per_user.parquet")
+    assert rows["recall@2"].to_list() == [1.0, 1.0, 0.0]
+    assert sorted(path.name for path in folder.glob("*per_user*")) == ["per_user.parquet"]
+
+
+def test_a_failed_check_of_an_evaluation_is_exit_code_1(run: Run) -> None:
+    code, out, _ = run(*EVALUATE, "--check", "recall@2 <= 0.5")
+    assert code == 1
+    assert "fail: recs: recall@2 <= 0.5" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--metrics", "recal"], 2, "--metrics recal: unknown metric 'recal'."),
+        (["--metrics", "ndcg(gain=exp"], 2, "--metrics ndcg(gain=exp: expected name("),
+        (["--k", "x"], 2, "--k x: expected integers >= 1 with commas between\n"),
+        (["--k", "0"], 2, "--k 0: expected an integer >= 1, got 0\n"),
+        (["--policy", "repeats"], 2, "--policy repeats: expected name=value\n"),
+        (["--policy", "a=1", "--policy", "a=2"], 2, "--policy a=2: given twice\n"),
+        (["--policy", "zero_relevant=zero"], 2, "--policy zero_relevant=zero: 'zero' needs"),
+        (["--check", "recal@1 >= 0"], 2, "--check 'recal@1 >= 0': unknown metric 'recal'."),
+        (["--check", "recall@1"], 2, "--check 'recall@1': "),
+        (["--train", "absent.csv"], 3, "train"),
+        (["--per-user", "recs.csv/x.parquet"], 3, "recs.csv/x.parquet: cannot be written: "),
+    ],
+)
+def test_bad_options_of_evaluate(run: Run, options: list[str], code: int, said: str) -> None:
+    found, out, err = run(*EVALUATE, *options)
+    assert (found, out) == (code, "")
+    assert err.startswith(said)
+
+
+@pytest.mark.parametrize(
+    "kind", ["metrics", "generators", "policies", "splits", "buckets", "formats"]
+)
+def test_list(run: Run, kind: str, snapshot: SnapshotAssertion) -> None:
+    code, out, err = run("list", kind)
+    assert (code, err) == (0, "")
+    assert out == snapshot
+    names = [choice["name"] for choice in json.loads(run("list", kind, "--json")[1])]
+    assert names
+    assert all(name in out for name in names)
+
+
+def test_list_explains(run: Run, snapshot: SnapshotAssertion) -> None:
+    assert run("list", "metric", "ndcg") == snapshot
+    assert run("list", "policy", "repeats")[0] == 0
+    code, out, err = run("list", "metric", "ndgc")
+    assert (code, out) == (2, "")
+    assert err.startswith("unknown metric 'ndgc'. Did you mean 'ndcg'?")
+    assert run("list", "metrix")[2].startswith("unknown kind 'metrix'. Did you mean 'metrics'?")
+
+
+def process(
+    *arguments: str, command: Sequence[str] = COMMAND, **options: Any
+) -> subprocess.Popen[str]:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([*command, *arguments], **{**pipes, **options})
+
+
+def test_help_is_quick() -> None:
+    program = (
+        "import sys, recoeval.cli\n"
+        "try: recoeval.cli.main(['--help'])\n"
+        "except SystemExit as stop: assert stop.code == 0\n"
+        "heavy = {'polars', 'pydantic', 'rich', 'numpy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_a_reader_that_goes_away(folder: Path) -> None:
+    for options in ((), ("--json",)):
+        with process("run", "tiny.yaml", *options) as command:
+            assert command.stdout is not None
+            assert command.stderr is not None
+            command.stdout.close()
+            assert command.stderr.read() == ""
+        assert command.returncode == 0
+    assert len(list((folder / "out" / "tiny").glob("*/manifest.json"))) == 2
+
+
+def test_streams_that_are_closed(folder: Path) -> None:
+    shell = f"'{sys.executable}' -m recoeval run tiny.yaml >&- 2>&-"
+    assert subprocess.run(["sh", "-c", shell], check=False).returncode == 0
+    assert list((folder / "out" / "tiny").glob("*/manifest.json"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_behind_stdout(folder: Path) -> None:
+    with (
+        Path("/dev/full").open("w") as full,
+        process("run", "tiny.yaml", stdout=full) as command,
+    ):
+        _, err = command.communicate()
+    assert command.returncode == 3
+    assert err == "stdout: cannot be written: No space left on device\n"
+
+
+def test_a_stdout_that_knows_ascii_alone(folder: Path) -> None:
+    (folder / "recs.csv").write_text("user_id,item_id,rank,generator\n1,8,1,人気\n2,9,1,人気\n")
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    with process(*EVALUATE, env=env) as command:
+        out, err = command.communicate()
+    assert (command.returncode, err) == (0, "")
+    assert r"\u4eba\u6c17" in out
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGINT, 130, "interrupted\n"), (signal.SIGTERM, 143, "terminated\n")],
+)
+def test_signals(number: signal.Signals, code: int, said: str) -> None:
+    program = (
+        "import sys, time, recoeval.cli, recoeval.workflow.pipeline as pipeline\n"
+        "def run(*_, **__):\n"
+        "    try: print('running', flush=True); time.sleep(60)\n"
+        "    finally: print('closed', flush=True)\n"
+        "pipeline.run = run\n"
+        "recoeval.cli.main(['run', 'x.yaml'])\n"
+    )
+    with process("-c", program, command=[sys.executable]) as command:
+        assert command.stdout is not None
+        assert command.stdout.readline() == "running\n"
+        command.send_signal(number)
+        out, err = command.communicate(timeout=30)
+    assert (command.returncode, out, err) == (code, "closed\n", said)
