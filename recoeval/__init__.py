@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recoeval.evaluation import Evaluation, evaluate
+    from recoeval.analysis.results import Evaluation
+    from recoeval.evaluation import evaluate
     from recoeval.workflow.pipeline import run
     from recoeval.workflow.store import Run, open_run
 
 __all__ = ["Evaluation", "Run", "__version__", "evaluate", "open_run", "run"]
 
 _HOMES = {
-    "Evaluation": "recoeval.evaluation",
+    "Evaluation": "recoeval.analysis.results",
     "Run": "recoeval.workflow.store",
     "evaluate": "recoeval.evaluation",
     "open_run": "recoeval.workflow.store",

@@ -198,10 +198,9 @@ def evaluate_files(
     as_json: Json = False,
 ) -> int:
     """Evaluate lists in files against a truth in a file."""
-    from recoeval.analysis.constraints import Constraint, constrained_measures
+    from recoeval.analysis.constraints import constrained_measures, read_constraints
     from recoeval.evaluation import evaluate
     from recoeval.report.sections import Results
-    from recoeval.validation import validate_all
     from recoeval.workflow.arguments import (
         naming_options,
         parse_pairs,
@@ -216,7 +215,7 @@ def evaluate_files(
     said |= {f"constraints.{index}": f"--check {text!r}" for index, text in enumerate(checks)}
     said |= {"metrics": f"--metrics {metrics}", "k": f"--k {k}"}
     with naming_options(said):
-        constraints = validate_all(Constraint, checks, path="constraints")
+        constraints = read_constraints(checks)
         found = evaluate(
             recs,
             truth,

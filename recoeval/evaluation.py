@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
 
 import polars as pl
 
-from recoeval.analysis.constraints import (
-    Constraint,
-    Verdict,
-    check_constraints,
-    constrained_measures,
-)
-from recoeval.analysis.summary import ALL, per_user_table, summarise
+from recoeval.analysis.results import Evaluation
+from recoeval.analysis.summary import summarise
 from recoeval.columns import (
-    BUCKET,
-    BUCKET_BY,
     FOLD,
     GAIN,
     GENERATOR,
     ITEM_ID,
-    METRIC,
     QUERY_ID,
     RANK,
     RELEVANT,
     RETURNED,
-    STATISTIC,
     TRAIN_INTERACTIONS,
     TRAIN_ROWS,
     USER_ID,
-    VALUE,
 )
+from recoeval.component import Component
 from recoeval.data.buckets import Bucket, Buckets, assign_buckets
 from recoeval.data.inputs import (
     check_ids,
@@ -44,128 +36,19 @@ from recoeval.data.inputs import (
 )
 from recoeval.data.queries import pairs_by_query
 from recoeval.data.truth import Policies, Truth, apply_policies
+from recoeval.documents.validation import Document, validate
 from recoeval.engine.local import Scored, Scorer
-from recoeval.errors import ConfigError, Problem, did_you_mean
-from recoeval.metrics.base import Measure, measures, parse_metric
-from recoeval.validation import validate_all, validate_one
+from recoeval.errors import ConfigError, Problem
+from recoeval.metrics.base import Measure, measures
 
 __all__ = ["Evaluation", "Evaluator", "evaluate"]
 
-DEEPEST = 1_000_000
 
+class _Options(Component):
+    """What `evaluate` takes as mappings."""
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """Results of an evaluation; all tables are polars frames.
-
-    Args:
-        summary: SUMMARY: fold, generator, bucket_by, bucket, metric, name, k, statistic,
-            queries, users, value, ci_low, ci_high, too_few_users.
-        per_query: fold, generator, query_id, user_id, relevant, returned, one column a metric.
-        hits: fold, generator, query_id, item_id, rank (prepared), gain.
-        counts: what was read, dropped and left, by name.
-        definitions: the options in force.
-        measures: what was computed.
-        buckets: labels of the buckets in order, by bucket name.
-        baselines: generators that only constraints which name them bind.
-    """
-
-    summary: pl.DataFrame
-    per_query: pl.DataFrame
-    hits: pl.DataFrame
-    counts: Mapping[str, Any]
-    definitions: Mapping[str, Any]
-    measures: tuple[Measure, ...]
-    buckets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    baselines: tuple[str, ...] = ()
-
-    @property
-    def per_user(self) -> pl.DataFrame:
-        """PER_USER: the mean of per_query by fold, generator and user."""
-        return per_user_table(self.per_query, self.measures)
-
-    @property
-    def generators(self) -> tuple[str, ...]:
-        """The generators in the order of the result."""
-        return tuple(self.summary[GENERATOR].unique(maintain_order=True))
-
-    def value(
-        self, metric: str, generator: str | None = None, bucket: str | None = None
-    ) -> float | None:
-        """Returns one number: the mean over users (list-quality metrics: the pooled ratio).
-
-        Args:
-            metric: label such as "recall@10".
-            generator: which generator; may be left out when there is one.
-            bucket: label of a bucket, or "name:label" where several buckets share a label;
-                None is overall.
-
-        Raises:
-            ConfigError: unknown or ambiguous names; the error lists the choices.
-        """
-        known = {measure.label: measure for measure in self.measures}
-        found, k = parse_metric(metric, path="metric")
-        measure = known.get(Measure(found, k).label)
-        if measure is None:
-            raise _no_such("metric", metric, known)
-        generator = _one_of("generator", generator, self.generators)
-        rows = self.summary.filter(
-            pl.col(METRIC) == measure.label,
-            pl.col(GENERATOR) == generator,
-            pl.col(STATISTIC) == measure.metric.statistic,
-        )
-        places = {f"{by}:{label}": (by, label) for by, label in rows[BUCKET_BY, BUCKET].iter_rows()}
-        by, label = places[_place(bucket, places)]
-        values = rows.filter(pl.col(BUCKET_BY) == by, pl.col(BUCKET) == label)[VALUE]
-        return None if values[0] is None else float(values[0])
-
-    def check(self, constraints: Sequence[str | Mapping[str, Any] | Constraint]) -> Verdict:
-        """Returns the verdict of constraints such as "recall@100 >= 0.15".
-
-        Args:
-            constraints: texts or mappings as in the configuration.
-
-        Raises:
-            ConfigError: a bad constraint, or one on a metric that was not computed.
-        """
-        bound = validate_all(Constraint, constraints, path="constraints")
-        known = {measure.label for measure in self.measures}
-        for index, measure in enumerate(constrained_measures(bound)):
-            if measure.label not in known:
-                raise _no_such("metric", measure.label, known, f"constraints.{index}.metric")
-        return check_constraints(bound, self.summary, baselines=self.baselines, labels=self.buckets)
-
-
-def _no_such(what: str, name: str, choices: Iterable[str], path: str | None = None) -> ConfigError:
-    names = list(choices)
-    hint = did_you_mean(name, names)
-    text = f"unknown {what} {name!r}.{hint} Choices: {', '.join(names)}"
-    return ConfigError(Problem(text, what if path is None else path))
-
-
-def _one_of(what: str, name: str | None, choices: Sequence[str]) -> str:
-    """Returns the name if it is a choice, or the only choice if there is no name."""
-    if name is None and len(choices) == 1:
-        return choices[0]
-    if name is None:
-        raise ConfigError(Problem(f"which one? Choices: {', '.join(choices)}", what))
-    if name not in choices:
-        raise _no_such(what, name, choices)
-    return name
-
-
-def _place(bucket: str | None, places: Mapping[str, tuple[str, str]]) -> str:
-    """Returns the key of the bucket that is meant."""
-    if bucket is None:
-        return f"{ALL}:{ALL}"
-    if bucket in places:
-        return bucket
-    found = [key for key, (_, label) in places.items() if label == bucket]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ConfigError(Problem(f"which one? Choices: {', '.join(found)}", "bucket"))
-    raise _no_such("bucket", bucket, places)
+    policies: Policies
+    buckets: dict[str, Bucket]
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,13 +194,10 @@ def evaluate(
         >>> evaluate(recs, truth, metrics=["precision"], k=[2]).value("precision@2")
         0.5
     """
-    measured = measures(list(metrics), check_depths(k))
-    refuse_too_deep(measured)
-    rule = validate_one(Policies, policies or {}, path="policies")
-    splits = {
-        name: validate_one(Bucket, bucket, path=f"buckets.{name}")
-        for name, bucket in (buckets or {}).items()
-    }
+    texts = [metrics] if isinstance(metrics, str) else list(metrics)
+    measured = measures(texts, check_depths(k))
+    asked_for = Document({"policies": policies or {}, "buckets": dict(buckets or {})})
+    options = validate(asked_for, _Options)
     asked = read_truth(truth)
     lists = read_recs(recs)
     history = read_train(train)
@@ -326,7 +206,7 @@ def evaluate(
     kept = apply_policies(
         asked.pairs.lazy(),
         asked.queries,
-        rule,
+        options.policies,
         universe=universe,
         seen=history.pairs,
         warm_users=history.pairs,
@@ -337,7 +217,7 @@ def evaluate(
         measured,
         seen=history.pairs,
         activity=history.activity,
-        buckets=splits,
+        buckets=options.buckets,
     )
     scored = {name: [evaluator.score(rows)] for name, rows in lists.by_generator.items()}
     found = {
@@ -351,30 +231,20 @@ def evaluate(
     )
 
 
-def refuse_too_deep(measured: Iterable[Measure]) -> None:
-    """Refuses a K for which the table of discounts alone would fill the memory.
-
-    Raises:
-        ConfigError: a K above 1,000,000.
-    """
-    for measure in measured:
-        if measure.depth > DEEPEST:
-            text = f"{measure.label}: lists are evaluated to a depth of at most {DEEPEST}"
-            raise ConfigError(Problem(text, "k"))
-
-
-def check_depths(k: Sequence[Any] | int) -> tuple[int, ...]:
-    """Returns the depths.
+def check_depths(k: object) -> tuple[int, ...]:
+    """Returns the depths of one integer, or of several.
 
     Raises:
         ConfigError: a depth that is no integer >= 1.
     """
-    depths = (k,) if isinstance(k, int) else tuple(k)
+    depths: list[Any] = [k]
+    if isinstance(k, Iterable) and not isinstance(k, str):
+        depths = list(k)
     problems = [
         Problem(f"expected an integer >= 1, got {depth!r}", f"k.{index}")
         for index, depth in enumerate(depths)
-        if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1
+        if not isinstance(depth, SupportsIndex) or depth is True or operator.index(depth) < 1
     ]
     if problems:
         raise ConfigError(*problems)
-    return depths
+    return tuple(operator.index(depth) for depth in depths)

@@ -119,7 +119,7 @@ def test_truth_as_its_own_list(engine: Callable[[Case], Values], data: st.DataOb
 # The evaluation against the oracle.
 
 
-@examples(120)
+@examples(100)
 @given(case=cases().map(measured))
 def test_evaluation_is_the_oracle(case: Case) -> None:
     assert_agrees(evaluate(case), oracle(**case.arguments()))

@@ -23,10 +23,19 @@ from recoeval.columns import (
     VALUE,
 )
 from recoeval.component import Component, Number
+from recoeval.documents.validation import Document, validate
 from recoeval.errors import ConfigError, Problem, did_you_mean
 from recoeval.metrics.base import Measure, Metric, parse_metric
 
-__all__ = ["Check", "Constraint", "Outcome", "Verdict", "check_constraints", "constrained_measures"]
+__all__ = [
+    "Check",
+    "Constraint",
+    "Outcome",
+    "Verdict",
+    "check_constraints",
+    "constrained_measures",
+    "read_constraints",
+]
 
 Outcome = Literal["pass", "fail", "inconclusive"]
 
@@ -93,6 +102,27 @@ class Constraint(Component):
             which = {"all": "all buckets of ", "any": "any bucket of "}
             where = f" in {which.get(self.match, f'{self.match} of ')}{self.bucket}"
         return f"{self.metric} {' and '.join(bounds)}{where}"
+
+
+class _Bounds(Component):
+    constraints: tuple[Constraint, ...]
+
+
+def read_constraints(
+    constraints: Sequence[str | Mapping[str, Any] | Constraint] | Mapping[str, Any],
+) -> tuple[Constraint, ...]:
+    """Returns constraints of texts or mappings as in the configuration; a single one will do.
+
+    Raises:
+        ConfigError: all bad ones at once.
+
+    Example:
+        >>> read_constraints("recall@100 >= 0.15")[0].min
+        0.15
+    """
+    single = isinstance(constraints, str | Mapping | Constraint)
+    given = [constraints] if single else list(constraints)
+    return validate(Document({"constraints": given}), _Bounds).constraints
 
 
 @dataclass(frozen=True, slots=True)

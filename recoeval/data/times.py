@@ -122,7 +122,8 @@ def _moment(dtype: pl.DataType, unit: TimestampUnit | None, zone: str) -> pl.Exp
         return (column * scale).round().cast(pl.Int64).cast(TIMESTAMP_DTYPE)
     wide = dtype if dtype in (pl.UInt64, pl.Int128, pl.UInt128) else pl.Int64()
     limit = _LIMIT // scale
-    low, high = (pl.lit(bound, wide) for bound in (max(-limit, wide.min()), limit))
+    lowest = 0 if wide.is_unsigned_integer() else -limit
+    low, high = pl.lit(lowest, wide), pl.lit(limit, wide)
     return (column.cast(wide).clip(low, high).cast(pl.Int64) * scale).cast(TIMESTAMP_DTYPE)
 
 

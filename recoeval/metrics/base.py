@@ -32,6 +32,9 @@ from recoeval.errors import ConfigError, Problem, did_you_mean
 
 __all__ = ["METRICS", "Measure", "Metric", "Term", "measures", "parse_metric"]
 
+DEEPEST = 1_000_000
+"""Largest K: the table of discounts has as many rows."""
+
 HIT_NUMBER = "hit_number"
 DISCOUNT = "discount"
 REPEATED = "repeated"
@@ -190,7 +193,13 @@ def parse_metric(text: str, *, path: str = "metrics") -> tuple[Metric, int | Non
         raise ConfigError(Problem(f"{name} has no @K, got {text!r}", path))
     if not re.fullmatch(r"0*[1-9]\d{0,8}", depth):
         raise ConfigError(Problem(f"K of {text!r}: expected an integer >= 1, got {depth!r}", path))
+    if int(depth) > DEEPEST:
+        raise ConfigError(Problem(_too_deep(text), path))
     return metric, int(depth)
+
+
+def _too_deep(label: str) -> str:
+    return f"{label}: lists are evaluated to a depth of at most {DEEPEST}"
 
 
 def _with_options(cls: type[Metric], text: str, path: str) -> Metric:
@@ -259,6 +268,8 @@ def measures(
             problems.append(Problem(f"{text} needs a K: write {text}@10, or give k", path))
         for depth in asked:
             measure = Measure(metric, depth)
+            if measure.depth > DEEPEST:
+                problems.append(Problem(_too_deep(measure.label), "k"))
             found.setdefault(measure.label, measure)
     if problems:
         raise ConfigError(*problems)

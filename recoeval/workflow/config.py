@@ -18,12 +18,7 @@ from recoeval.data.buckets import Bucket
 from recoeval.data.sources import Source
 from recoeval.data.splits import FileSplit, TimeSplit
 from recoeval.data.truth import GroundTruth, SeenRule, TrainingRule
-from recoeval.errors import ConfigError, Problem, RecoevalError, did_you_mean
-from recoeval.evaluation import refuse_too_deep
-from recoeval.generators import GENERATORS
-from recoeval.generators.base import Generator
-from recoeval.metrics import Measure, measures, parse_metric
-from recoeval.workflow.loading import (
+from recoeval.documents.loading import (
     Document,
     document_of,
     load_document,
@@ -32,6 +27,10 @@ from recoeval.workflow.loading import (
     redacted_yaml,
     validate,
 )
+from recoeval.errors import ConfigError, Problem, RecoevalError, did_you_mean
+from recoeval.generators import GENERATORS
+from recoeval.generators.base import Generator
+from recoeval.metrics import Measure, measures, parse_metric
 from recoeval.workflow.paths import absolute_paths, resolve_paths
 
 __all__ = [
@@ -159,9 +158,7 @@ def wanted_measures(config: Config) -> tuple[Measure, ...]:
     asked = measures(config.metrics, config.k)
     known = {measure.label for measure in asked}
     extra = constrained_measures(config.constraints)
-    wanted = asked + tuple(dict.fromkeys(each for each in extra if each.label not in known))
-    refuse_too_deep(wanted)
-    return wanted
+    return asked + tuple(dict.fromkeys(each for each in extra if each.label not in known))
 
 
 def list_depth(config: Config, measured: Sequence[Measure]) -> int:

@@ -17,8 +17,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from recoeval.analysis.results import Evaluation
 from recoeval.data.formats import find_files
-from recoeval.evaluation import Evaluation
 from recoeval.workflow.config import Config, Loaded
 from recoeval.workflow.prepare import Log, Prepared
 from recoeval.workflow.progress import Progress

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recoeval.workflow.validation import Document
+from recoeval.documents.validation import Document
 
 __all__ = ["absolute_paths", "resolve_paths"]
 

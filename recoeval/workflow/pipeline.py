@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from recoeval.analysis.constraints import Verdict, check_constraints
+from recoeval.analysis.results import Evaluation
 from recoeval.columns import ITEM_ID, QUERY_ID
 from recoeval.data.failures import gist, reading
 from recoeval.data.inputs import count_lists, require_overlap, unlike_types
@@ -19,7 +20,7 @@ from recoeval.data.lists import check_lists
 from recoeval.data.queries import blocks_of
 from recoeval.engine.local import Scored
 from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
-from recoeval.evaluation import Evaluation, Evaluator
+from recoeval.evaluation import Evaluator
 from recoeval.generators.base import Fitted
 from recoeval.generators.precomputed import Files
 from recoeval.workflow.config import Config, Loaded, list_depth, load_config, wanted_measures

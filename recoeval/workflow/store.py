@@ -15,10 +15,10 @@ from typing import IO, Any
 import polars as pl
 
 from recoeval.analysis.constraints import Check, Constraint, Verdict
+from recoeval.analysis.results import Evaluation
 from recoeval.columns import FOLD, GENERATOR, ITEM_ID, QUERY_ID, RANK, SCORE
 from recoeval.data.failures import reading
 from recoeval.errors import DataError, Problem
-from recoeval.evaluation import Evaluation
 from recoeval.metrics import Measure, parse_metric
 
 __all__ = ["Run", "RunDirectory", "open_run", "write_file"]
@@ -75,7 +75,9 @@ class Run:
         """Returns one number; see `Evaluation.value`."""
         return self.evaluation.value(metric, generator, bucket)
 
-    def check(self, constraints: Sequence[str | Mapping[str, Any] | Constraint]) -> Verdict:
+    def check(
+        self, constraints: Sequence[str | Mapping[str, Any] | Constraint] | Mapping[str, Any]
+    ) -> Verdict:
         """Returns the verdict of further constraints; see `Evaluation.check`."""
         return self.evaluation.check(constraints)
 

@@ -46,8 +46,8 @@ def test_the_interval_is_that_of_student(users, tail):
 
 def test_the_interval_is_two_sided_at_95_percent_unless_told():
     values = np.array([0.0, 0.5, 1.0])
-    # t(0.975; 2) = 4.302652729911275, standard error 0.5 / sqrt(3).
-    half = 4.302652729911275 * 0.5 / 3**0.5
+    # With 2 degrees t(p) = (2p - 1) / sqrt(2p(1 - p)); the standard error is 0.5 / sqrt(3).
+    half = 0.95 / (2 * 0.975 * 0.025) ** 0.5 * 0.5 / 3**0.5
     found = interval_of(values)
     assert (found.low, found.high) == near((0.5 - half, 0.5 + half))
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from recoeval.documents.loading import document_of, redacted, validate
 from recoeval.errors import ConfigError
-from recoeval.workflow.loading import document_of, redacted, validate
-from tests.workflow.toy import GOOD, Toy, load, refused
+from tests.documents.toy import GOOD, Toy, load, refused
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from recoeval.workflow.yamlvalues import Location
+from recoeval.documents.yamlvalues import Location
 
 __all__ = ["Choice", "Place", "Slot", "fields_of", "models_of", "phrase_of", "tags_of", "trace"]
 

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from recoeval.errors import ConfigError, Problem
-from recoeval.workflow.yamlfile import MAX_DEPTH, parse_yaml
-from recoeval.workflow.yamlvalues import (
+from recoeval.documents.yamlfile import MAX_DEPTH, parse_yaml
+from recoeval.documents.yamlvalues import (
     UNUSABLE,
     Location,
     Origin,
@@ -20,6 +19,7 @@ from recoeval.workflow.yamlvalues import (
     printable,
     resolve_scalar,
 )
+from recoeval.errors import ConfigError, Problem
 
 __all__ = [
     "Unusable",

@@ -5,8 +5,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recoeval.workflow.yamlfile import parse_yaml
-from recoeval.workflow.yamlvalues import (
+from recoeval.documents.yamlfile import parse_yaml
+from recoeval.documents.yamlvalues import (
     Quoted,
     Value,
     dump_yaml,

@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from recoeval.documents.schema import Choice, Slot, fields_of, phrase_of, tags_of, trace
+from recoeval.documents.yamlvalues import Location, Origin, dotted
 from recoeval.errors import ConfigError, Problem, did_you_mean
-from recoeval.workflow.schema import Choice, Slot, fields_of, phrase_of, tags_of, trace
-from recoeval.workflow.yamlvalues import Location, Origin, dotted
 
 __all__ = ["Document", "Written", "locate", "validate"]
 

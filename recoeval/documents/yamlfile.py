@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from recoeval.errors import ConfigError, Problem
-from recoeval.workflow.yamlvalues import (
+from recoeval.documents.yamlvalues import (
     TAG,
     TYPES,
     UNUSABLE,
@@ -22,6 +21,7 @@ from recoeval.workflow.yamlvalues import (
     resolve_scalar,
     tag_of,
 )
+from recoeval.errors import ConfigError, Problem
 
 __all__ = ["parse_yaml", "read_yaml"]
 

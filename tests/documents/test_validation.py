@@ -10,10 +10,10 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType
 
 from recoeval.component import Component, Count
+from recoeval.documents.loading import document_of, locate, validate
 from recoeval.errors import ConfigError, DataError, Problem
 from recoeval.workflow.config import Config
-from recoeval.workflow.loading import document_of, locate, validate
-from tests.workflow.toy import GOOD, Toy, load, refused
+from tests.documents.toy import GOOD, Toy, load, refused
 
 UNKNOWN = "{}: unknown nested type '{}'. Did you mean {}? Choices: inner, outer"
 CASES = yaml.safe_load(Path(__file__).with_name("cases_bad_config.yaml").read_text("utf-8"))

@@ -8,9 +8,9 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from recoeval.documents.yamlfile import parse_yaml, read_yaml
+from recoeval.documents.yamlvalues import Origin, Value
 from recoeval.errors import ConfigError
-from recoeval.workflow.yamlfile import parse_yaml, read_yaml
-from recoeval.workflow.yamlvalues import Origin, Value
 
 CLOSE = "quote the text, or close"
 SUCH = "write e.g. interactions: logs.parquet"
@@ -209,7 +209,7 @@ class TestLimits:
         assert "nested deeper than 50" in refused("[" * 51 + "]" * 51)
 
     def test_values(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("recoeval.workflow.yamlfile.MAX_VALUES", 1000)
+        monkeypatch.setattr("recoeval.documents.yamlfile.MAX_VALUES", 1000)
         assert len(read("[" + "1," * 999 + "]")) == 999
         assert "f.yaml:1:2000: more than " in refused("[" + "1," * 1000 + "]")
 

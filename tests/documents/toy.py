@@ -7,8 +7,8 @@ import pytest
 from pydantic import BeforeValidator, Field, Strict, model_validator
 
 from recoeval.component import Component, Count, Duration, Instant, Number
+from recoeval.documents.loading import Document, load_document, validate
 from recoeval.errors import ConfigError
-from recoeval.workflow.loading import Document, load_document, validate
 
 
 def listed(value: Any) -> Any:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from recoeval.errors import ConfigError, Problem
-from recoeval.workflow.rewriting import (
+from recoeval.documents.rewriting import (
     Sets,
     Unusable,
     Words,
@@ -22,9 +21,10 @@ from recoeval.workflow.rewriting import (
     write_out_short_forms,
     write_out_types,
 )
-from recoeval.workflow.validation import Document, Written, locate, validate
-from recoeval.workflow.yamlfile import read_yaml
-from recoeval.workflow.yamlvalues import Location, Quoted, Value, dump_yaml, printable
+from recoeval.documents.validation import Document, Written, locate, validate
+from recoeval.documents.yamlfile import read_yaml
+from recoeval.documents.yamlvalues import Location, Quoted, Value, dump_yaml, printable
+from recoeval.errors import ConfigError, Problem
 
 __all__ = [
     "Document",

@@ -8,9 +8,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recoeval.errors import ConfigError
-from recoeval.workflow.config import Config
-from recoeval.workflow.loading import (
+from recoeval.documents.loading import (
     Document,
     document_of,
     load_document,
@@ -19,8 +17,10 @@ from recoeval.workflow.loading import (
     redacted_yaml,
     validate,
 )
-from recoeval.workflow.yamlvalues import dump_yaml
-from tests.workflow.toy import ALS, GOOD, TimeSplit, Toy, load
+from recoeval.documents.yamlvalues import dump_yaml
+from recoeval.errors import ConfigError
+from recoeval.workflow.config import Config
+from tests.documents.toy import ALS, GOOD, TimeSplit, Toy, load
 
 
 @pytest.fixture(autouse=True)

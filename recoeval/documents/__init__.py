@@ -1,0 +1,1 @@
+"""Configuration documents: YAML as plain data with positions, checked against a model."""
