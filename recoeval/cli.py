@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
+from recoeval.errors import ConfigError, EngineError, Problem, RecoevalError
+from recoeval.report.streams import mend_streams, write_out
 from recoeval.report.values import printable
 
 if TYPE_CHECKING:
@@ -57,6 +58,35 @@ Day = Annotated[
     typer.Option("--date", metavar="YYYY-MM-DD", help="What {date} in a path stands for."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+# Of `evaluate`.
+Recs = Annotated[
+    str, typer.Option(metavar="FILE", help="Lists: user_id, item_id, rank or score; TREC run.")
+]
+Truth = Annotated[
+    str, typer.Option(metavar="FILE", help="Truth: user_id, item_id, maybe gain; TREC qrels.")
+]
+Metrics = Annotated[
+    str, typer.Option(help='Separated by commas: "ndcg(gain=exponential)@10,recall".')
+]
+Depths = Annotated[str, typer.Option("--k", help="Depths, separated by commas.")]
+Train = Annotated[
+    str | None, typer.Option(metavar="FILE", help="What users did before: user_id, item_id.")
+]
+Users = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Everyone who could be evaluated: user_id.")
+]
+Policies = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="See recoeval list policies. Repeatable."),
+]
+Checks = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CONSTRAINT", help='"recall@10 >= 0.2" must hold. Repeatable.'),
+]
+PerUser = Annotated[
+    str | None, typer.Option(metavar="OUT.parquet", help="Write one row a generator and user.")
+]
 
 
 def _version(asked: bool) -> None:
@@ -168,33 +198,15 @@ def _show_plan(path: str, planned: Plan, *, as_json: bool) -> None:
 @app.command("evaluate")
 def evaluate_files(
     *,
-    recs: Annotated[
-        str, typer.Option(metavar="FILE", help="Lists: user_id, item_id, rank or score; TREC run.")
-    ],
-    truth: Annotated[
-        str, typer.Option(metavar="FILE", help="Truth: user_id, item_id, maybe gain; TREC qrels.")
-    ],
-    metrics: Annotated[
-        str, typer.Option(help='Separated by commas: "ndcg(gain=exponential)@10,recall".')
-    ] = "recall,precision,hit_rate,ndcg",
-    k: Annotated[str, typer.Option("--k", help="Depths, separated by commas.")] = "10,100",
-    train: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What users did before: user_id, item_id.")
-    ] = None,
-    users: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Everyone who could be evaluated: user_id.")
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="See recoeval list policies. Repeatable."),
-    ] = None,
-    check: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CONSTRAINT", help='"recall@10 >= 0.2" must hold. Repeatable.'),
-    ] = None,
-    per_user: Annotated[
-        str | None, typer.Option(metavar="OUT.parquet", help="Write one row a generator and user.")
-    ] = None,
+    recs: Recs,
+    truth: Truth,
+    metrics: Metrics = "recall,precision,hit_rate,ndcg",
+    k: Depths = "10,100",
+    train: Train = None,
+    users: Users = None,
+    policy: Policies = None,
+    check: Checks = None,
+    per_user: PerUser = None,
     as_json: Json = False,
 ) -> int:
     """Evaluate lists in files against a truth in a file."""
@@ -288,30 +300,14 @@ def _show_results(results: Results, *, as_json: bool) -> None:
 def _show_sections(sections: Sequence[Section]) -> None:
     from recoeval.report.text import open_console, write_report
 
-    _show(lambda out: write_report(sections, open_console(out)))
+    write_out(lambda out: write_report(sections, open_console(out)))
 
 
 def _show_json(document: Mapping[str, Any] | list[Any]) -> None:
     from recoeval.report.document import json_text
 
     text = json_text(document)
-    _show(lambda out: out.write(f"{text}\n"))
-
-
-def _show(write: Callable[[TextIO], object]) -> None:
-    """Writes to stdout; a reader that has gone away is no error: the work is done.
-
-    Raises:
-        DataError: stdout cannot be written, for example because the disk is full.
-    """
-    try:
-        write(sys.stdout)
-        sys.stdout.flush()
-    except (OSError, SystemExit) as error:  # rich leaves by SystemExit when a pipe breaks
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-            text = f"cannot be written: {error.strerror}"
-            raise DataError(Problem(text, origin="stdout")) from error
+    write_out(lambda out: out.write(f"{text}\n"))
 
 
 def _say(text: str) -> None:
@@ -336,7 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Raises:
         SystemExit: always, with the exit code.
     """
-    _mend_streams()
+    mend_streams()
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = _run(arguments)
@@ -349,7 +345,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     """Returns the exit code of a command; no error passes."""
     try:
         code = app(args=arguments, prog_name="recoeval", standalone_mode=False)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except _Terminated:
         _say("terminated")
@@ -386,13 +382,3 @@ def _report(error: BaseException) -> int:
         "it, with the traceback that RECOEVAL_DEBUG=1 shows"
     )
     return EngineError.exit_code
-
-
-def _mend_streams() -> None:
-    """Makes both streams usable: closed ones swallow, and no character is an error."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")

@@ -337,6 +337,14 @@ def test_list_explains(run: Run, snapshot: SnapshotAssertion) -> None:
     assert run("list", "metrix")[2].startswith("unknown kind 'metrix'. Did you mean 'metrics'?")
 
 
+def test_an_interrupt_that_typer_lets_through(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(**_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupt)
+    assert run("run", "tiny.yaml") == (130, "", "interrupted\n")
+
+
 def process(
     *arguments: str, command: Sequence[str] = COMMAND, **options: Any
 ) -> subprocess.Popen[str]:
@@ -357,8 +365,8 @@ def test_help_is_quick() -> None:
 
 
 def test_a_reader_that_goes_away(folder: Path) -> None:
-    for options in ((), ("--json",)):
-        with process("run", "tiny.yaml", *options) as command:
+    for options in (("run", "tiny.yaml"), ("run", "tiny.yaml", "--json"), ("--help",)):
+        with process(*options) as command:
             assert command.stdout is not None
             assert command.stderr is not None
             command.stdout.close()

@@ -222,6 +222,23 @@ def test_hits_have_the_ranks_of_the_prepared_lists(case: Case) -> None:
     assert within <= found.keys()
 
 
+def test_micro_of_a_bucket_without_relevant_items() -> None:
+    """Pooled recall is 0/0 there, and so is the f1 that is made of it."""
+    case = Case(
+        recs=[{"user_id": user, "item_id": user, "rank": 1} for user in (1, 2)],
+        truth=[{"user_id": 1, "item_id": 1}],
+        metrics=["recall", "capped_recall", "precision", "f1"],
+        k=[1],
+        users=[1, 2],
+        policies={"zero_relevant": "zero"},
+    )
+    evaluation = evaluate(case, buckets={"size": {"by": "relevant_items", "edges": [1]}})
+    found = summary(evaluation, "size", "[-inf,1)")
+    values = [found["recs", f"{name}@1", "micro"]["value"] for name in case.metrics]
+    assert values == [None, None, 0, None]
+    assert_same_summary(found, oracle(**case.arguments()).restrict([2]))
+
+
 def ranks_by_counting(answer: Any, *, exclude: bool) -> dict[Any, int]:
     """Returns the rank of each hit as its delivered rank minus the removed rows before it."""
     ranks: dict[Any, int] = {}

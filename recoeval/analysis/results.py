@@ -100,7 +100,7 @@ class Evaluation:
             ConfigError: a bad constraint, or one on a metric that was not computed.
         """
         bound = read_constraints(constraints)
-        known = {measure.label for measure in self.measures}
+        known = [measure.label for measure in self.measures]
         for index, measure in enumerate(constrained_measures(bound)):
             if measure.label not in known:
                 raise _no_such("metric", measure.label, known, f"constraints.{index}.metric")

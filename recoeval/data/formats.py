@@ -126,10 +126,12 @@ def find_files(path: str | Path, *, said: str) -> list[str]:
 
 def _matches(pattern: str) -> list[str]:
     """Returns the files that a glob matches, and those in the folders that it matches."""
+    parts = Path(pattern).parts
+    fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
     found: list[str] = []
     for match in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207 (absolute ones too)
         path = Path(match)
-        if not _skipped(path.name):
+        if not any(_skipped(part) for part in path.parts[fixed:]):
             found += _walk(path) if path.is_dir() else [match]
     # "**" gives a folder and what is in it.
     return list(dict.fromkeys(found))

@@ -112,7 +112,7 @@ def rename(
             f"{path}.{new}",
         )
         for old, new in by_old.items()
-        if new != old and new in present and new not in by_old
+        if new != old and old in present and new in present and new not in by_old
     ]
     if problems:
         raise ConfigError(*problems)

@@ -102,12 +102,13 @@ class F1(_Counted, name="f1"):
     source = "van Rijsbergen: Information Retrieval, 1979, chapter 7"
 
     def value(self, k: int) -> pl.Expr:
-        numerator, denominator = self.pooled(k)
-        return numerator / denominator
+        # 2 p r / (p + r) with p = h / K and r = h / |R|, for one query and for sums alike.
+        return 2 * _hits(k) / (k + pl.col(RELEVANT))
 
     def pooled(self, k: int) -> tuple[pl.Expr, pl.Expr]:
-        # 2 p r / (p + r) with p = h / K and r = h / |R|, for one query and for sums alike.
-        return 2 * _hits(k), k + pl.col(RELEVANT)
+        # Without any relevant item the pooled recall is 0 / 0, and so is its mean with precision.
+        defined = pl.col(RELEVANT).sum() > 0
+        return 2 * _hits(k), pl.when(defined).then(k + pl.col(RELEVANT)).otherwise(0)
 
 
 class HitRate(_Counted, name="hit_rate"):

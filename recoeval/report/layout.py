@@ -81,8 +81,8 @@ def lay_out(strips: Sequence[Strip], width: int, measure: Measure) -> list[list[
     excess = _width([*keys, *(strip for run in runs for strip in run)]) - width
     spare = sum(max(strip.width - _NARROWEST, 0) for strip in keys)
     if excess > spare:
-        # The table goes on below; a name may still not take more than its share of the width.
-        excess = _width(keys) - width // 2
+        # The table goes on below; the less the names take, the fewer parts it has.
+        excess = _width(keys) - width * 2 // 5
     keys = _narrowed(keys, max(excess, 0))
     parts: list[list[Strip]] = [list(keys)]
     for run in _fitting(runs, width - _width(keys) - GAP, measure):

@@ -243,6 +243,24 @@ class Loaded:
         data = self.config.model_dump(mode="json", exclude_none=True)
         return redacted_yaml(self.document, absolute_paths(data))
 
+    def masked(self, data: Any) -> Any:
+        """Returns the same data, texts that nobody should see as they were written."""
+        written = {}
+        for location, text in self.document.hidden.items():
+            value: Any = self.document.data
+            for key in location:
+                value = value[key]
+            written[value if isinstance(value, str) else text] = text
+
+        def mask(node: Any) -> Any:
+            if isinstance(node, Mapping):
+                return {key: mask(item) for key, item in node.items()}
+            if isinstance(node, list):
+                return [mask(item) for item in node]
+            return written.get(node, node) if isinstance(node, str) else node
+
+        return mask(data)
+
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
         """Gives each problem that is raised inside the place where its path was written."""

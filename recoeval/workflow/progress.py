@@ -34,14 +34,14 @@ class Progress(Protocol):
         ...
 
 
-class Silent:
+class Silent(Progress):
     """Says nothing."""
 
     def stage(self, name: str, total: int | None = None) -> AbstractContextManager[Advance]:
         return nullcontext(_ignore)
 
 
-class Lines:
+class Lines(Progress):
     """One line a stage when it is over, for logs: "12.3 s  als: fit"."""
 
     @contextmanager
@@ -53,7 +53,7 @@ class Lines:
         sys.stderr.flush()
 
 
-class Bars:
+class Bars(Progress):
     """One bar a stage on the terminal; a finished run leaves nothing of them behind."""
 
     def __init__(self) -> None:
@@ -94,14 +94,14 @@ def _new_bars() -> RichProgress:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        Progress,
         SpinnerColumn,
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
     )
+    from rich.progress import Progress as RichProgress
 
-    return Progress(
+    return RichProgress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),

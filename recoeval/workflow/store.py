@@ -197,7 +197,10 @@ def open_run(path: str | Path) -> Run:
     """
     folder = Path(path).expanduser()
     manifest = _read_json(folder, MANIFEST)
-    verdict = _verdict(_read_json(folder, CONSTRAINTS))
+    if manifest.get("status", COMPLETE) != COMPLETE:
+        text = f"status {manifest['status']!r}: the run did not finish"
+        raise DataError(Problem(text, str(folder / MANIFEST)))
+    verdict = _verdict(_read_json(folder, CONSTRAINTS), folder / CONSTRAINTS)
     try:
         measured = tuple(Measure(*parse_metric(label)) for label in manifest["measures"])
         buckets = {name: tuple(labels) for name, labels in manifest["buckets"].items()}
@@ -232,13 +235,18 @@ def _read_json(folder: Path, name: str) -> dict[str, Any]:
     return content
 
 
-def _verdict(content: Mapping[str, Any]) -> Verdict:
-    checks = tuple(Check(**check) for check in content["checks"])
-    outcomes = tuple(
-        (row["constraint"], row["severity"], row["generator"], row["outcome"])
-        for row in content["constraints"]
-    )
-    return Verdict(content["outcome"], checks, outcomes)
+def _verdict(content: Mapping[str, Any], file: Path) -> Verdict:
+    try:
+        checks = tuple(Check(**check) for check in content["checks"])
+        outcomes = tuple(
+            (row["constraint"], row["severity"], row["generator"], row["outcome"])
+            for row in content["constraints"]
+        )
+        return Verdict(content["outcome"], checks, outcomes)
+    except KeyError as error:
+        raise DataError(Problem(f"has no {error}", str(file))) from error
+    except TypeError as error:
+        raise DataError(Problem("holds no verdict of this version", str(file))) from error
 
 
 def _read_table(folder: Path, name: str) -> pl.DataFrame:

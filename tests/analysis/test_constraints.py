@@ -11,6 +11,7 @@ from recoeval.analysis.constraints import (
     Verdict,
     check_constraints,
     constrained_measures,
+    read_constraints,
 )
 from recoeval.columns import SUMMARY_SCHEMA
 from recoeval.errors import ConfigError
@@ -116,6 +117,31 @@ def test_a_constraint_is_a_mapping():
 )
 def test_a_constraint_in_words(constraint, text):
     assert Constraint.model_validate(constraint).text == text
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"metric": "recall@100", "min": 0.15},
+        {"confidence": None, "max": 0.2, "metric": "recall@100"},
+        {"confidence": 0.95, "metric": "recall@100", "min": 0.15, "severity": "error"},
+    ],
+)
+def test_a_constraint_is_written_with_what_was_given(written):
+    # A confidence of null is not the same as none given.
+    assert Constraint.model_validate(written).model_dump() == written
+
+
+def test_constraints_are_read_all_at_once():
+    single = read_constraints({"metric": "recall@100", "min": 0.15})
+    assert single == read_constraints(["recall@100 >= 0.15"]) == read_constraints(single[0])
+    assert read_constraints([]) == ()
+    with pytest.raises(ConfigError) as error:
+        read_constraints(["recall@100 > 1", "recall@100 >= 1", {"metrc": "recall@100", "min": 1}])
+    assert str(error.value).splitlines() == [
+        f"constraints.0: {FORM}'recall@100 > 1'",
+        "constraints.2.metrc: unknown key 'metrc'. Did you mean 'metric'?",
+    ]
 
 
 FORM = "expected metric@K >= number or metric@K <= number, got "

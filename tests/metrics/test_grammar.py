@@ -42,7 +42,7 @@ def test_every_metric_says_what_it_is(name):
         ("recall(gain=linear)", Recall(gain="linear"), None),
         ("map(denominator=relevant)@5", MAP(denominator="relevant"), 5),
         ("ndcg(gain=exponential)@10", NDCG(gain="exponential"), 10),
-        ("ndcg(gain=binary)@999999999", NDCG(gain="binary"), 999_999_999),
+        ("ndcg(gain=binary)@1000000", NDCG(gain="binary"), 1_000_000),
     ],
 )
 def test_a_metric_prints_back_as_it_was_read(text, metric, k):
@@ -113,6 +113,7 @@ QUOTE = " Quote this metric."
             "recall@1000000000",
             "K of 'recall@1000000000': expected an integer >= 1, got '1000000000'",
         ),
+        ("mrr@1000001", "mrr@1000001: lists are evaluated to a depth of at most 1000000"),
         ("ndcg(binary)@10", "ndcg: expected option=value, got 'binary'"),
         ("ndcg(gian=binary)", "ndcg: unknown option 'gian'. Did you mean 'gain'? Options: gain"),
         ("ndcg(base=2)", "ndcg: unknown option 'base'. Options: gain"),
@@ -191,6 +192,17 @@ def test_all_bad_metrics_are_named_at_once():
         "metrics.2: recall needs a K: write recall@10, or give k",
         "metrics.3: ndcg: gain is one of linear, exponential, binary, got 'x'",
     ]
+
+
+def test_a_depth_for_which_a_table_would_fill_the_memory():
+    with pytest.raises(ConfigError) as error:
+        measures(["recall", "coverage", "mrr"], [5, 1_000_001])
+    reason = "lists are evaluated to a depth of at most 1000000"
+    assert str(error.value).splitlines() == [
+        f"k: recall@1000001: {reason}",
+        f"k: mrr@1000001: {reason}",
+    ]
+    assert measures(["recall"], [1_000_000])[0].depth == 1_000_000
 
 
 def test_errors_stand_where_the_metric_was_written():

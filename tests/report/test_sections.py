@@ -215,6 +215,12 @@ def test_sizes_of_the_truth(sizes: list[int], shares: dict[str, float]) -> None:
     assert found["max"] == max(sizes)
 
 
+def test_no_queries_no_sizes(results: Results) -> None:
+    assert "Relevant items" not in str(
+        titles(replace(results, per_query=results.per_query.clear()))
+    )
+
+
 def test_outcomes_with_their_reasons(results: Results) -> None:
     found = table(results, "Constraints")
     assert [group.title for group in found.groups] == [

@@ -59,6 +59,8 @@ LATER = [
 ROWS = [*TRAIN, *GAP, *TEST, *LATER]
 COLUMNS = ("user_id", "item_id", "timestamp", "event", "dwell")
 RULE = "event = 'click' AND dwell > 30"
+# Sections that a change replaces; the others are merged.
+REPLACED = ("split", "generators")
 SPLIT = {"test_start": "2026-01-10T00:00:00Z", "test": "2d", "gap": "1d"}
 
 SEEN = [(1, 10), (1, 20), (2, 10), (2, 20), (3, 10), (3, 30)]
@@ -89,7 +91,7 @@ def tiny_config(folder: Path, /, **sections: Any) -> dict[str, Any]:
     }
     for name, section in sections.items():
         old = config.get(name)
-        both = isinstance(section, dict) and isinstance(old, dict) and name != "split"
+        both = isinstance(section, dict) and isinstance(old, dict) and name not in REPLACED
         config[name] = {**old, **section} if both else section
     return config
 

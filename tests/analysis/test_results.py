@@ -1,0 +1,198 @@
+import polars as pl
+import pytest
+
+import recoeval as rv
+from recoeval.analysis.constraints import Constraint
+from recoeval.errors import ConfigError
+
+TRUTH = pl.DataFrame({"user_id": [1, 1, 2, 3], "item_id": [7, 8, 7, 9]})
+RECS = pl.DataFrame({"user_id": [1, 1, 2], "item_id": [8, 5, 7], "rank": [1, 2, 1]})
+NAMED = pl.concat(
+    [
+        RECS.with_columns(generator=pl.lit("pop")),
+        RECS.filter(user_id=1).with_columns(generator=pl.lit("als")),
+    ]
+)
+BUCKETS = {
+    "size": {"by": "relevant_items", "edges": [2, 9]},
+    "again": {"by": "relevant_items", "edges": [2]},
+}
+
+
+@pytest.fixture(scope="module")
+def one() -> rv.Evaluation:
+    return rv.evaluate(RECS, TRUTH, metrics=["recall", "coverage"], k=[1, 2], buckets=BUCKETS)
+
+
+@pytest.fixture(scope="module")
+def two() -> rv.Evaluation:
+    return rv.evaluate(NAMED, TRUTH, metrics=["recall", "coverage"], k=[1])
+
+
+def text_of(call, *arguments, **options) -> str:
+    with pytest.raises(ConfigError) as error:
+        call(*arguments, **options)
+    assert error.value.exit_code == 2
+    return str(error.value)
+
+
+# Single numbers.
+
+
+def test_one_generator_needs_no_name(one):
+    # 1/2, 1/1 and 0/1.
+    assert one.value("recall@1") == one.value("recall@1", "recs") == pytest.approx(1.5 / 3)
+    assert one.value(" recall @ 2 ") == one.value("recall@2")
+    assert isinstance(one.value("recall@1"), float)
+
+
+def test_list_quality_is_the_ratio(one):
+    assert one.value("coverage") == 2 / 3
+
+
+def test_several_generators_need_one(two):
+    assert two.value("recall@1", generator="als") == pytest.approx(0.5 / 3)
+    assert two.value("recall@1", "pop") == pytest.approx(1.5 / 3)
+    assert text_of(two.value, "recall@1") == "generator: which one? Choices: als, pop"
+    assert two.generators == ("als", "pop")
+
+
+def test_buckets_by_label_or_by_name_and_label(one):
+    assert one.value("recall@1", bucket="[2,9)") == 0.5
+    assert one.value("recall@1", bucket="size:[2,9)") == 0.5
+    assert one.value("recall@1", bucket="again:[-inf,2)") == 0.5
+    assert one.value("coverage", bucket="again:[-inf,2)") == 0.5
+    assert one.value("recall@1", bucket="all") == one.value("recall@1")
+    assert one.value("recall@1", bucket="all:all") == one.value("recall@1")
+
+
+def test_an_empty_bucket_has_no_value(one):
+    assert one.value("recall@1", bucket="[9,inf)") is None
+    assert one.value("coverage", bucket="size:[9,inf)") is None
+
+
+COMPUTED = "Choices: recall@1, recall@2, coverage"
+PLACES = "all:all, size:[-inf,2), size:[2,9), size:[9,inf), again:[-inf,2), again:[2,inf)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            {"metric": "recall@5"},
+            f"metric: unknown metric 'recall@5'. Did you mean 'recall@2'? {COMPUTED}",
+        ),
+        (
+            {"metric": "ndcg@2"},
+            f"metric: unknown metric 'ndcg@2'. {COMPUTED}",
+        ),
+        (
+            {"metric": "recall"},
+            f"metric: unknown metric 'recall'. Did you mean 'recall@2'? {COMPUTED}",
+        ),
+        (
+            {"metric": "recall@1", "generator": "rec"},
+            "generator: unknown generator 'rec'. Did you mean 'recs'? Choices: recs",
+        ),
+        (
+            {"metric": "recall@1", "bucket": "[-inf,2)"},
+            "bucket: which one? Choices: size:[-inf,2), again:[-inf,2)",
+        ),
+        (
+            {"metric": "recall@1", "bucket": "size:[2,8)"},
+            f"bucket: unknown bucket 'size:[2,8)'. Did you mean 'size:[2,9)'? Choices: {PLACES}",
+        ),
+        (
+            {"metric": "recall@1", "bucket": "heavy"},
+            f"bucket: unknown bucket 'heavy'. Choices: {PLACES}",
+        ),
+    ],
+)
+def test_names_that_do_not_exist(one, arguments, text):
+    assert text_of(one.value, **arguments) == text
+
+
+def test_a_text_that_is_no_metric(one):
+    assert text_of(one.value, "recal@1").startswith("metric: unknown metric 'recal'.")
+
+
+# Constraints.
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        "recall@1 <= 0.9",
+        {"metric": "recall@1", "max": 0.9},
+        Constraint(metric="recall@1", max=0.9),
+    ],
+)
+def test_constraints_in_any_form(one, constraint):
+    for given in ([constraint], constraint, (constraint,)):
+        (found,) = one.check(given).checks
+        assert (found.constraint, found.generator) == ("recall@1 <= 0.9", "recs")
+
+
+def test_verdicts_of_an_evaluation(one):
+    assert one.check([]).outcome == "pass"
+    point = {"metric": "recall@1", "min": 0.5, "confidence": None}
+    assert one.check([point, "coverage >= 0.5"]).outcome == "pass"
+    # Three users tell little.
+    assert one.check(["recall@1 >= 0.5"]).outcome == "inconclusive"
+    verdict = one.check(["coverage >= 0.9"])
+    assert (verdict.outcome, verdict.exit_code) == ("fail", 1)
+
+
+def test_a_declared_bucket_without_users_is_inconclusive(one):
+    constraint = {
+        "metric": "recall@1",
+        "bucket": "size",
+        "match": "[9,inf)",
+        "min": 0.0,
+        "confidence": None,
+    }
+    (found,) = one.check([constraint]).checks
+    assert (found.outcome, found.users, found.value) == ("inconclusive", 0, None)
+
+
+def test_a_constraint_on_what_was_not_computed(one):
+    assert text_of(one.check, ["coverage >= 0.5", "recall@5 >= 0.1"]) == (
+        f"constraints.1.metric: unknown metric 'recall@5'. Did you mean 'recall@2'? {COMPUTED}"
+    )
+
+
+def test_bad_constraints_name_their_place(one):
+    text = text_of(one.check, ["coverage >= 0.5", {"metric": "recall@1"}, "recall@1 > 0.5"])
+    places = [line.partition(": ")[0] for line in text.splitlines()]
+    assert places == ["constraints.1", "constraints.2"]
+
+
+def test_baselines_are_not_bound(two):
+    bound = pl.DataFrame(two.summary)
+    evaluation = rv.Evaluation(
+        bound,
+        two.per_query,
+        two.hits,
+        two.counts,
+        two.definitions,
+        two.measures,
+        baselines=("als",),
+    )
+    verdict = evaluation.check(["coverage >= 0.5"])
+    assert [found.generator for found in verdict.checks] == ["pop"]
+    assert verdict.outcome == "pass"
+    assert two.check(["coverage >= 0.5"]).outcome == "fail"
+
+
+# Tables.
+
+
+def test_per_user_is_the_mean_of_per_query(two):
+    found = two.per_user
+    keys = ["fold", "generator", "user_id", "relevant", "returned"]
+    assert found.columns == [*keys, "recall@1", "coverage"]
+    assert found.filter(generator="pop").select("user_id", "recall@1").rows() == [
+        (1, 0.5),
+        (2, 1.0),
+        (3, 0.0),
+    ]
