@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recoeval.errors import ConfigError, EngineError, Problem, RecoevalError
-from recoeval.report.streams import mend_streams, write_out
-from recoeval.report.values import printable
+from recoeval.errors import ConfigError, EngineError, RecoevalError
+from recoeval.report.streams import mend_streams, write_err, write_out
 
 if TYPE_CHECKING:
     from recoeval.report.sections import Results
@@ -114,7 +113,7 @@ def init_config(
     from recoeval.workflow.templates import write_starter
 
     write_starter(Path(file))
-    _say(f"Wrote {file}. Next: put in your log and your rule, then recoeval check {file}")
+    write_err(f"Wrote {file}. Next: put in your log and your rule, then recoeval check {file}")
 
 
 @app.command("run")
@@ -310,11 +309,6 @@ def _show_json(document: Mapping[str, Any] | list[Any]) -> None:
     write_out(lambda out: out.write(f"{text}\n"))
 
 
-def _say(text: str) -> None:
-    """Writes a line for the user to stderr; what does not print is escaped."""
-    print(*map(printable, text.split("\n")), sep="\n", file=sys.stderr)  # noqa: T201
-
-
 class _Terminated(BaseException):
     """SIGTERM has come: everything is closed on the way up."""
 
@@ -348,14 +342,14 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except _Terminated:
-        _say("terminated")
+        write_err("terminated")
         return TERMINATED
     except SystemExit:  # help that nobody reads to its end
         return 0
     except BaseException as error:  # noqa: BLE001 - the boundary of the process
         return _report(error)
     if code == INTERRUPTED:
-        _say("interrupted")
+        write_err("interrupted")
     return code or 0
 
 
@@ -366,7 +360,7 @@ def _report(error: BaseException) -> int:
 
         traceback.print_exception(error)
     if isinstance(error, RecoevalError):
-        _say(str(error))
+        write_err(str(error))
         return error.exit_code
     if hasattr(error, "format_message"):  # typer's usage errors, of all its versions
         context = getattr(error, "ctx", None)
@@ -374,10 +368,10 @@ def _report(error: BaseException) -> int:
         text = error.format_message()
         # Without any argument the message is the help itself.
         help_itself = text.startswith("Usage:")
-        _say(text if help_itself else f"{command}: {text}\nTry '{command} --help'.")
+        write_err(text if help_itself else f"{command}: {text}\nTry '{command} --help'.")
         return ConfigError.exit_code
     what = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
-    _say(
+    write_err(
         f"internal error: {type(error).__name__}: {what}. This should not happen: please report "
         "it, with the traceback that RECOEVAL_DEBUG=1 shows"
     )

@@ -375,6 +375,15 @@ def test_a_reader_that_goes_away(folder: Path) -> None:
     assert len(list((folder / "out" / "tiny").glob("*/manifest.json"))) == 2
 
 
+def test_nobody_listens_to_stderr(folder: Path) -> None:
+    for options, code in ((("run", "tiny.yaml", "-v"), 0), (("run", "absent.yaml"), 2)):
+        with process(*options) as command:
+            assert command.stderr is not None
+            command.stderr.close()
+        assert command.returncode == code
+    assert len(list((folder / "out" / "tiny").glob("*/manifest.json"))) == 1
+
+
 def test_streams_that_are_closed(folder: Path) -> None:
     shell = f"'{sys.executable}' -m recoeval run tiny.yaml >&- 2>&-"
     assert subprocess.run(["sh", "-c", shell], check=False).returncode == 0

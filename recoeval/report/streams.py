@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from recoeval.errors import DataError, Problem
+from recoeval.report.values import printable
 
-__all__ = ["mend_streams", "write_out"]
+__all__ = ["mend_streams", "write_err", "write_out"]
 
 
 def mend_streams() -> None:
@@ -37,3 +39,10 @@ def write_out(write: Callable[[TextIO], object]) -> None:
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             text = f"cannot be written: {error.strerror}"
             raise DataError(Problem(text, origin="stdout")) from error
+
+
+def write_err(text: str) -> None:
+    """Writes lines to stderr, what does not print as an escape; if nobody listens, so be it."""
+    with suppress(OSError):
+        sys.stderr.write("".join(f"{printable(line)}\n" for line in text.split("\n")))
+        sys.stderr.flush()

@@ -143,7 +143,9 @@ def json_schema() -> dict[str, Any]:
     text = {"type": "string"}
     fields["interactions"]["anyOf"].append(text)
     fields["constraints"]["items"] = {"anyOf": [fields["constraints"]["items"], text]}
-    fields["k"] = {"anyOf": [fields["k"], {"type": "integer", "minimum": 1}]}
+    about = fields["k"].pop("description")
+    one = {"type": "integer", "minimum": 1}
+    fields["k"] = {"anyOf": [fields["k"], one], "description": about}
     sides = schema["$defs"]["FileSplit"]["properties"]
     sides.update({name: {"anyOf": [sides[name], text]} for name in ("train", "test")})
     return schema
@@ -194,6 +196,8 @@ def _data_problems(config: Config) -> Iterator[Problem]:
         for side in ("train", "test"):
             if not getattr(config.split, side).path:
                 yield Problem("missing; the path of the rows", f"split.{side}.path")
+        if config.seen.window is not None:
+            yield Problem("a window needs a split by time", "seen.window")
         return
     if log is None or not log.path:
         yield Problem("missing; the path of the log", "interactions")

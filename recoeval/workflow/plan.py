@@ -122,8 +122,11 @@ def _rule_problems(config: Config, schemas: Mapping[str, pl.Schema]) -> list[Pro
     train, test = ("split.train", "split.test") if config.split.type == "files" else both
     kind: Literal["boolean", "numeric"]
     problems: list[Problem] = []
+    # Without a rule of its own, training goes by the ground truth.
+    by_truth = config.ground_truth.relevant if config.training.where is None else None
     for path, text, side in (
         ("ground_truth.relevant", config.ground_truth.relevant, test),
+        ("ground_truth.relevant", by_truth if train != test else None, train),
         ("ground_truth.gain", config.ground_truth.gain, test),
         ("training.where", config.training.where, train),
         ("training.weight", config.training.weight, train),

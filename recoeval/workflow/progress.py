@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
+from recoeval.report.streams import write_err
+
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
@@ -49,8 +51,7 @@ class Lines(Progress):
         started = time.perf_counter()
         yield _ignore
         seconds = time.perf_counter() - started
-        sys.stderr.write(f"{seconds:8.1f} s  {name}\n")
-        sys.stderr.flush()
+        write_err(f"{seconds:8.1f} s  {name}")
 
 
 class Bars(Progress):

@@ -1,0 +1,210 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recoeval.errors import ConfigError
+from recoeval.generators import ALS, GENERATORS, Popularity
+from recoeval.workflow.config import Config, json_schema, list_depth, load_config, wanted_measures
+from tests.workflow.test_prepare import RULE, tiny_config
+
+
+def problems(config: dict[str, Any], **options: Any) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        load_config(config, **options)
+    return str(caught.value).splitlines()
+
+
+def test_the_smallest_configuration() -> None:
+    config = load_config(
+        {
+            "interactions": "log.parquet",
+            "split": {"test": "3d"},
+            "ground_truth": {"relevant": RULE},
+            "generators": {"popularity": None, "als": None},
+        }
+    ).config
+    assert config.generators == {"popularity": Popularity(), "als": ALS()}
+    assert config.metrics == ("recall", "precision", "hit_rate")
+    assert config.k == (10, 100)
+    assert (config.name, config.seed, config.query) == ("recoeval", 7, "user")
+    assert config.output.path == "runs"
+    assert config.engine.threads is None
+    policies = config.ground_truth
+    assert (policies.zero_relevant, policies.repeats) == ("skip", "exclude")
+
+
+@pytest.mark.parametrize(
+    ("section", "value", "expected"),
+    [
+        ("k", 5, (5,)),
+        ("k", [5, 1], (5, 1)),
+        ("baselines", ["popularity"], ("popularity",)),
+        ("seed", 0, 0),
+        ("seed", 2**32 - 1, 2**32 - 1),
+    ],
+)
+def test_values(tmp_path: Path, section: str, value: Any, expected: Any) -> None:
+    config = load_config(tiny_config(tmp_path, **{section: value})).config
+    assert getattr(config, section) == expected
+
+
+@pytest.mark.parametrize(
+    ("sections", "paths"),
+    [
+        ({"seed": 2**32}, ["seed"]),
+        ({"seed": 1.5}, ["seed"]),
+        ({"seed": True}, ["seed"]),
+        ({"name": ""}, ["name"]),
+        ({"name": ".hidden"}, ["name"]),
+        ({"name": "a/b"}, ["name"]),
+        ({"name": "x" * 101}, ["name"]),
+        ({"generators": {"a b": {"type": "random"}}}, ["generators.a b"]),
+        ({"buckets": {"a:b": {"by": "relevant_items", "edges": [1]}}}, ["buckets.a:b"]),
+        ({"metrics": []}, ["metrics"]),
+        ({"generators": {}}, ["generators"]),
+        ({"query": "request_id"}, ["query"]),
+        ({"engine": {"type": "spark"}}, ["engine.type"]),
+        ({"engine": {"threads": 0}}, ["engine.threads"]),
+        ({"output": {"recommendations": "maybe"}}, ["output.recommendations"]),
+        ({"baselines": ["none"]}, ["baselines.0"]),
+        ({"constraints": ["recall@1 >= 1", "recall@1 = 1"]}, ["constraints.1"]),
+        (
+            {"constraints": [{"metric": "recall@1", "min": 0, "generators": ["a", "popularity"]}]},
+            ["constraints.0.generators.0"],
+        ),
+        (
+            {"constraints": [{"metric": "recall@1", "min": 0, "bucket": "size"}]},
+            ["constraints.0.bucket"],
+        ),
+        ({"constraints": [{"metric": "recall", "min": 0}]}, ["constraints.0.metric"]),
+        ({"ground_truth": {"relevant": None}}, ["ground_truth.relevant"]),
+        ({"interactions": None}, ["interactions"]),
+        ({"interactions": {"path": None}}, ["interactions"]),
+        (
+            {"split": {"train": {"columns": {}}, "test": "b.parquet"}},
+            ["interactions.path", "split.train.path"],
+        ),
+    ],
+)
+def test_what_does_not_fit(tmp_path: Path, sections: dict[str, Any], paths: list[str]) -> None:
+    found = problems(tiny_config(tmp_path, **sections))
+    assert [line.partition(": ")[0] for line in found] == paths
+
+
+def test_a_rule_is_not_needed_where_the_rows_are_chosen_already() -> None:
+    config = load_config(
+        {
+            "split": {"train": "a.parquet", "test": "b.parquet"},
+            "generators": {"popularity": None},
+        }
+    ).config
+    assert config.ground_truth.relevant is None
+
+
+def test_all_problems_between_sections_at_once(tmp_path: Path) -> None:
+    config = tiny_config(
+        tmp_path,
+        interactions={"path": None},
+        ground_truth={"relevant": None},
+        baselines=["none"],
+        constraints=[{"metric": "recall@1", "min": 0, "bucket": "size", "generators": ["no"]}],
+        metrics=["recall"],
+        k=[],
+    )
+    found = [line.partition(": ")[0] for line in problems(config)]
+    assert sorted(found) == [
+        "baselines.0",
+        "constraints.0.bucket",
+        "constraints.0.generators.0",
+        "ground_truth.relevant",
+        "interactions",
+        "metrics.0",
+    ]
+
+
+def test_everything_is_frozen(tmp_path: Path) -> None:
+    config = load_config(tiny_config(tmp_path)).config
+    with pytest.raises(ValueError, match="frozen"):
+        config.seed = 8
+
+
+def test_what_is_computed(tmp_path: Path) -> None:
+    config = load_config(
+        tiny_config(
+            tmp_path,
+            metrics=["recall", "ndcg( gain = linear )@3", "coverage", "recall@1"],
+            k=[1, 2],
+            constraints=["recall@2 >= 0", "mrr@9 >= 0", "mrr@9 <= 1", "coverage >= 0"],
+        )
+    ).config
+    measured = wanted_measures(config)
+    assert [measure.label for measure in measured] == [
+        "recall@1",
+        "recall@2",
+        "ndcg(gain=linear)@3",
+        "coverage",
+        "mrr@9",
+    ]
+    assert list_depth(config, measured) == 9
+
+
+@pytest.mark.parametrize("value", ["factors=128", "generators.als.factors"])
+def test_malformed_settings(tmp_path: Path, value: str) -> None:
+    (problem,) = problems(tiny_config(tmp_path), sets=[value])
+    assert problem.startswith(f"--set {value}: ")
+
+
+def test_short_forms(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path)
+    config["interactions"] = config["interactions"]["path"]
+    config["generators"] = {"popularity": None, "als": False, "floor": {"type": "random"}}
+    loaded = load_config(config).config
+    assert loaded.interactions is not None
+    assert loaded.interactions.path == str(tmp_path / "log.parquet")
+    assert {name: each.type for name, each in loaded.generators.items()} == {
+        "popularity": "popularity",
+        "floor": "random",
+    }
+
+
+def test_the_stored_form_loads_to_the_same(tmp_path: Path) -> None:
+    config = tiny_config(
+        tmp_path,
+        constraints=[
+            "recall@2 >= 0.1",
+            {"metric": "recall@1", "max": 1, "confidence": None, "severity": "warn"},
+            {"metric": "recall@1", "min": 0, "bucket": "size", "match": "[2,inf)"},
+        ],
+        buckets={"size": {"by": "relevant_items", "edges": [2, 2.5]}},
+        seen={"window": "36h"},
+        generators={"p": {"type": "popularity", "window": "90s"}, "als": {"alpha": 1e-3}},
+        interactions={"derive": {"NO": "dwell * 1.0", "on": "'~'"}, "timezone": "Asia/Shanghai"},
+        k=[1, 2, 1],
+    )
+    first = load_config(config)
+    (tmp_path / "stored.yaml").write_text(first.stored_yaml(), "utf-8")
+    second = load_config(tmp_path / "stored.yaml")
+    assert second.config == first.config
+    assert second.stored_yaml() == first.stored_yaml()
+
+
+def test_every_generator_can_be_chosen(tmp_path: Path) -> None:
+    for name, cls in GENERATORS.items():
+        needed = {"path": "x.parquet"} if name == "precomputed" else {}
+        config = load_config(tiny_config(tmp_path, generators={name: needed or None})).config
+        assert type(config.generators[name]) is cls
+
+
+def test_the_schema_names_everything() -> None:
+    schema = json_schema()
+    assert set(schema["properties"]) == {*Config.model_fields, "extends"}
+    assert schema["additionalProperties"] is False
+    for name, field in Config.model_fields.items():
+        about = schema["properties"][name].get("description")
+        assert about or field.description is None
+    text = str(schema)
+    for cls in GENERATORS.values():
+        assert cls.__name__ in schema["$defs"]
+    # Editors do not know pydantic's word for "look at the key".
+    assert "discriminator" not in text

@@ -1,0 +1,158 @@
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from recoeval.errors import ConfigError, DataError
+from recoeval.workflow.plan import plan
+from tests.workflow.test_pipeline import channel
+from tests.workflow.test_prepare import tiny, tiny_config, write_sides
+
+LOG = (
+    "user_id: Int64",
+    "item_id: Int64",
+    "timestamp: Datetime(time_unit='us', time_zone='UTC')",
+    "event: String",
+    "dwell: Float64",
+)
+
+
+def refused(config: dict[str, Any]) -> list[str]:
+    with pytest.raises((ConfigError, DataError)) as caught:
+        plan(config)
+    return str(caught.value).splitlines()
+
+
+def test_what_a_run_would_do(tmp_path: Path) -> None:
+    generators = {"popularity": None, "als": {"factors": 8}, "channel": channel(tmp_path)}
+    found = plan(
+        tiny_config(
+            tmp_path,
+            generators=generators,
+            metrics=["recall", "coverage", "ndcg@5"],
+            constraints=["hits@7 >= 1"],
+        )
+    )
+    assert found.columns["interactions"] == LOG
+    assert found.columns["lists[channel]"] == (
+        "query_id: Int64",
+        "item_id: Int64",
+        "rank: Int64",
+    )
+    assert found.measures == ("recall@1", "recall@2", "coverage", "ndcg@5", "hits@7")
+    assert found.depth == 7
+    assert list(found.generators) == ["popularity", "als", "channel"]
+    assert found.generators["als"]["factors"] == 8
+    assert found.generators["als"]["iterations"] == 15
+    assert found.config.name == "tiny"
+
+
+def test_nothing_is_written_and_no_row_is_looked_at(tmp_path: Path) -> None:
+    # Null ids and scores, a future: all of that is for the run to find.
+    rows = [(None, 10, "2126-01-01T08:00:00Z", "click", 40.0)]
+    tiny(rows).cast({"user_id": pl.Int64}).write_parquet(tmp_path / "log.parquet")
+    pl.DataFrame({"user_id": [1], "item_id": [1], "score": [float("nan")]}).write_parquet(
+        tmp_path / "lists.parquet"
+    )
+    lists = {"type": "precomputed", "path": str(tmp_path / "lists.parquet")}
+    plan(tiny_config(tmp_path, generators={"channel": lists}))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lists.parquet", "log.parquet"]
+
+
+def test_tie_share_lengthens_the_lists(tmp_path: Path) -> None:
+    assert plan(tiny_config(tmp_path, metrics=["recall", "tie_share"])).depth == 3
+    # Metrics without K take the deepest of k.
+    assert plan(tiny_config(tmp_path, metrics=["coverage"], k=[10, 50])).depth == 50
+
+
+def test_derived_columns_are_columns(tmp_path: Path) -> None:
+    config = tiny_config(
+        tmp_path,
+        interactions={"derive": {"minutes": "dwell / 60"}},
+        ground_truth={"relevant": "minutes > 0.5"},
+    )
+    assert plan(config).columns["interactions"] == (*LOG, "minutes: Float64")
+
+
+def test_settings_and_dates(tmp_path: Path) -> None:
+    (tmp_path / "dt=2026-01-13").mkdir()
+    tiny().write_parquet(tmp_path / "dt=2026-01-13" / "log.parquet")
+    config = tiny_config(tmp_path, interactions={"path": f"{tmp_path}/dt={{date}}/log.parquet"})
+    found = plan(config, set=["k=[4]"], date=date(2026, 1, 13))
+    assert found.measures == ("recall@4", "precision@4")
+    assert found.columns["interactions"] == (*LOG, "dt: Date")
+
+
+def test_all_problems_of_headers_and_rules_at_once(tmp_path: Path) -> None:
+    lists = {**channel(tmp_path), "columns": {"score": "points"}}
+    config = tiny_config(
+        tmp_path,
+        generators={"channel": lists, "popularity": None},
+        ground_truth={"relevant": "evnt = 'click'", "gain": "event"},
+        training={"where": "dwell", "weight": "dwell > 1"},
+        seen={"where": "SUM(dwell) > 1"},
+    )
+    places = [line.partition(":")[0] for line in refused(config)]
+    assert places == [
+        "generators.channel.columns.score",
+        "ground_truth.relevant",
+        "ground_truth.gain",
+        "training.where",
+        "training.weight",
+        "seen.where",
+    ]
+
+
+def test_each_side_of_a_split_by_files_has_its_columns(tmp_path: Path) -> None:
+    sides = write_sides(tmp_path, times=False)
+    pl.read_parquet(sides["train"]).drop("dwell").write_parquet(sides["train"])
+    config = tiny_config(tmp_path, interactions=None, split=sides)
+    # The ground truth looks at the test side, training at the train side.
+    (problem,) = refused({**config, "training": {"where": "dwell > 30"}})
+    assert problem.startswith("training.where: unknown column 'dwell' in ")
+    found = plan({**config, "training": {"where": "event = 'click'"}})
+    assert set(found.columns) == {"split.train", "split.test"}
+
+
+def test_the_default_training_rule_is_held_against_the_train_side(tmp_path: Path) -> None:
+    sides = write_sides(tmp_path, times=False)
+    pl.read_parquet(sides["train"]).drop("dwell").write_parquet(sides["train"])
+    problems = refused(tiny_config(tmp_path, interactions=None, split=sides))
+    assert problems[0].startswith("ground_truth.relevant: unknown column 'dwell' in ")
+
+
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        (
+            {"interactions": {"columns": {"timestamp": "time"}}},
+            "interactions.columns.timestamp: unknown column 'time' in {folder}/log.parquet.",
+        ),
+        (
+            {"interactions": {"path": "/none/log.parquet"}},
+            "interactions.path: no such file or folder: /none/log.parquet",
+        ),
+        (
+            {"generators": {"channel": {"type": "precomputed", "path": "/none.parquet"}}},
+            "lists[channel]: no such file or folder: /none.parquet",
+        ),
+    ],
+)
+def test_inputs_that_are_not_there(tmp_path: Path, sections: dict[str, Any], said: str) -> None:
+    problems = refused(tiny_config(tmp_path, **sections))
+    assert problems[0].startswith(said.format(folder=tmp_path))
+
+
+def test_a_log_without_times(tmp_path: Path) -> None:
+    tiny().drop("timestamp").write_parquet(tmp_path / "log.parquet")
+    (problem,) = refused(tiny_config(tmp_path))
+    assert problem.startswith("interactions.timestamp: a split by time needs times.")
+
+
+def test_a_window_that_the_log_cannot_serve(tmp_path: Path) -> None:
+    sides = write_sides(tmp_path, times=False)
+    config = tiny_config(tmp_path, interactions=None, split=sides)
+    (problem,) = refused({**config, "seen": {"window": "3d"}})
+    assert problem.startswith("seen.window: ")
