@@ -21,7 +21,7 @@ from recoeval.report.streams import mend_streams, write_err, write_out
 if TYPE_CHECKING:
     from recoeval.report.sections import Results
     from recoeval.report.values import Section
-    from recoeval.workflow.plan import Plan
+    from recoeval.workflow.planning import Plan
 
 __all__ = ["app", "main"]
 
@@ -168,7 +168,7 @@ def check_config(
     if config is None:
         raise ConfigError("recoeval check: name a CONFIG, or ask for --schema")
     from recoeval.workflow.arguments import parse_date
-    from recoeval.workflow.plan import plan
+    from recoeval.workflow.planning import plan
 
     _show_plan(config, plan(config, set=changes or (), date=parse_date(date)), as_json=as_json)
 

@@ -191,15 +191,15 @@ def parse_metric(text: str, *, path: str = "metrics") -> tuple[Metric, int | Non
         return metric, None
     if not metric.takes_k:
         raise ConfigError(Problem(f"{name} has no @K, got {text!r}", path))
-    if not re.fullmatch(r"0*[1-9]\d{0,8}", depth):
+    if not re.fullmatch(r"0*[1-9]\d{0,99}", depth):
         raise ConfigError(Problem(f"K of {text!r}: expected an integer >= 1, got {depth!r}", path))
     if int(depth) > DEEPEST:
         raise ConfigError(Problem(_too_deep(text), path))
     return metric, int(depth)
 
 
-def _too_deep(label: str) -> str:
-    return f"{label}: lists are evaluated to a depth of at most {DEEPEST}"
+def _too_deep(k: object) -> str:
+    return f"lists are evaluated to a depth of at most {DEEPEST:,}, got {k}"
 
 
 def _with_options(cls: type[Metric], text: str, path: str) -> Metric:
@@ -252,7 +252,7 @@ def measures(
         ['recall@5', 'recall@20', 'ndcg@10', 'coverage']
     """
     depths = tuple(k)
-    problems: list[Problem] = []
+    problems = [Problem(_too_deep(depth), "k") for depth in depths if depth > DEEPEST]
     found: dict[str, Measure] = {}
     for index, text in enumerate(metrics):
         path = (paths or {}).get(text, f"metrics.{index}")
@@ -268,8 +268,6 @@ def measures(
             problems.append(Problem(f"{text} needs a K: write {text}@10, or give k", path))
         for depth in asked:
             measure = Measure(metric, depth)
-            if measure.depth > DEEPEST:
-                problems.append(Problem(_too_deep(measure.label), "k"))
             found.setdefault(measure.label, measure)
     if problems:
         raise ConfigError(*problems)

@@ -20,7 +20,7 @@ from typing import Any
 from recoeval.analysis.results import Evaluation
 from recoeval.data.formats import find_files
 from recoeval.workflow.config import Config, Loaded
-from recoeval.workflow.prepare import Log, Prepared
+from recoeval.workflow.preparation import Log, Prepared
 from recoeval.workflow.progress import Progress
 from recoeval.workflow.store import COMPLETE
 

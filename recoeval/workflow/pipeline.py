@@ -25,7 +25,7 @@ from recoeval.generators.base import Fitted
 from recoeval.generators.precomputed import Files
 from recoeval.workflow.config import Config, Loaded, list_depth, load_config, wanted_measures
 from recoeval.workflow.manifest import Record, definitions_of
-from recoeval.workflow.prepare import Prepared, open_log, prepare
+from recoeval.workflow.preparation import Prepared, open_log, prepare
 from recoeval.workflow.progress import Progress, Silent
 from recoeval.workflow.store import Run, RunDirectory
 

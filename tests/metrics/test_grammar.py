@@ -110,10 +110,9 @@ QUOTE = " Quote this metric."
         ("recall@1e3", "K of 'recall@1e3': expected an integer >= 1, got '1e3'"),
         ("recall@ten", "K of 'recall@ten': expected an integer >= 1, got 'ten'"),
         (
-            "recall@1000000000",
-            "K of 'recall@1000000000': expected an integer >= 1, got '1000000000'",
+            "mrr@1000001",
+            "lists are evaluated to a depth of at most 1,000,000, got mrr@1000001",
         ),
-        ("mrr@1000001", "mrr@1000001: lists are evaluated to a depth of at most 1000000"),
         ("ndcg(binary)@10", "ndcg: expected option=value, got 'binary'"),
         ("ndcg(gian=binary)", "ndcg: unknown option 'gian'. Did you mean 'gain'? Options: gain"),
         ("ndcg(base=2)", "ndcg: unknown option 'base'. Options: gain"),
@@ -197,10 +196,8 @@ def test_all_bad_metrics_are_named_at_once():
 def test_a_depth_for_which_a_table_would_fill_the_memory():
     with pytest.raises(ConfigError) as error:
         measures(["recall", "coverage", "mrr"], [5, 1_000_001])
-    reason = "lists are evaluated to a depth of at most 1000000"
     assert str(error.value).splitlines() == [
-        f"k: recall@1000001: {reason}",
-        f"k: mrr@1000001: {reason}",
+        "k: lists are evaluated to a depth of at most 1,000,000, got 1000001"
     ]
     assert measures(["recall"], [1_000_000])[0].depth == 1_000_000
 

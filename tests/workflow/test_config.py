@@ -6,7 +6,7 @@ import pytest
 from recoeval.errors import ConfigError
 from recoeval.generators import ALS, GENERATORS, Popularity
 from recoeval.workflow.config import Config, json_schema, list_depth, load_config, wanted_measures
-from tests.workflow.test_prepare import RULE, tiny_config
+from tests.workflow.test_preparation import RULE, tiny_config
 
 
 def problems(config: dict[str, Any], **options: Any) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 
 import recoeval as rv
 from tests.workflow.test_pipeline import LISTS, channel
-from tests.workflow.test_prepare import RULE, SPLIT, tiny, tiny_config, write_sides
+from tests.workflow.test_preparation import RULE, SPLIT, tiny, tiny_config, write_sides
 
 
 def everything(folder: Path) -> bytes:

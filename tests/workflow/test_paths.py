@@ -7,7 +7,7 @@ import pytest
 import recoeval as rv
 from recoeval.workflow.config import Loaded, load_config
 from recoeval.workflow.paths import absolute_paths
-from tests.workflow.test_prepare import tiny, tiny_config
+from tests.workflow.test_preparation import tiny, tiny_config
 
 TEXT = """\
 interactions: {log}

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import recoeval as rv
 from recoeval.errors import EngineError
 from recoeval.generators import GENERATORS, Popularity
-from tests.workflow.test_prepare import (
+from tests.workflow.test_preparation import (
     COLUMNS,
     GAP,
     LATER,

@@ -10,7 +10,7 @@ import recoeval as rv
 from recoeval.errors import DataError
 from recoeval.workflow.store import RunDirectory, write_file
 from tests.workflow.test_pipeline import channel, values
-from tests.workflow.test_prepare import tiny_config
+from tests.workflow.test_preparation import tiny_config
 
 FILES = {
     "config.yaml",

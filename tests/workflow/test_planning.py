@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from recoeval.errors import ConfigError, DataError
-from recoeval.workflow.plan import plan
+from recoeval.workflow.planning import plan
 from tests.workflow.test_pipeline import channel
-from tests.workflow.test_prepare import tiny, tiny_config, write_sides
+from tests.workflow.test_preparation import tiny, tiny_config, write_sides
 
 LOG = (
     "user_id: Int64",

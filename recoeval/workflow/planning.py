@@ -17,7 +17,7 @@ from recoeval.data.splits import FileSplit
 from recoeval.errors import ConfigError, DataError, Problem, RecoevalError
 from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.config import Config, list_depth, load_config, wanted_measures
-from recoeval.workflow.prepare import side_source
+from recoeval.workflow.preparation import side_source
 
 __all__ = ["Plan", "plan"]
 
@@ -72,10 +72,7 @@ def plan(
             for name, schema in schemas.items()
         },
         tuple(measure.label for measure in measured),
-        {
-            name: generator.model_dump(mode="json", exclude_none=True)
-            for name, generator in loaded.config.generators.items()
-        },
+        loaded.redacted()["generators"],
         list_depth(loaded.config, measured),
     )
 

@@ -15,7 +15,7 @@ import pytest
 from recoeval.data.sources import Source, scan_interactions
 from recoeval.errors import ConfigError, DataError
 from recoeval.workflow.config import load_config
-from recoeval.workflow.prepare import Log, Prepared, open_log, prepare
+from recoeval.workflow.preparation import Log, Prepared, open_log, prepare
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 
