@@ -80,7 +80,7 @@ def open_table(
     kind = _kind(files[0])
     if kind != "text" and form is not None:
         raise ConfigError(
-            Problem(f"for text files only, and {files[0]} is {kind}", format_path(said))
+            Problem(f"format is for text files, and {files[0]} is {kind}", format_path(said))
         )
     partitions = _partitions(files, said)
     if kind == "text":

@@ -63,8 +63,11 @@ def check_lists(lists: pl.LazyFrame, *, what: str) -> ListFacts:
         repeated = distinct.height - distinct.select(*keys, ITEM_ID).unique().height
         if RANK not in schema:
             return ListFacts(facts["rows"], identical, repeated)
-        disagreements = _count_disagreements(lists, keys) if SCORE in schema else 0
-        if find_order(lists) == "ranked":
+        ranked = find_order(lists) == "ranked"
+        disagreements = 0
+        if SCORE in schema:
+            disagreements = _count_disagreements(lists, keys, ranked=ranked)
+        if ranked:
             return ListFacts(facts["rows"], identical, repeated, 0, disagreements)
         shared = _repeats(lists, [*keys, RANK])
         _check_ranks(shared, keys, what)
@@ -145,9 +148,20 @@ def _count_gaps(lists: pl.LazyFrame, keys: list[str], *, distinct_ranks: bool) -
     return int(gaps.collect(engine="streaming").item())
 
 
-def _count_disagreements(lists: pl.LazyFrame, keys: list[str]) -> int:
-    """Returns the number of lists in which a better rank has a lower score."""
-    score = (0.0 - pl.col(SCORE).fill_nan(None)).alias(SCORE)
-    rising = (pl.struct(RANK, score).sort().struct.field(SCORE).diff() < 0).any()
-    found = lists.group_by(keys).agg(rising.alias("rising")).select(pl.col("rising").sum())
+def _count_disagreements(lists: pl.LazyFrame, keys: list[str], *, ranked: bool) -> int:
+    """Returns the number of lists in which a better rank has a lower score.
+
+    Args:
+        lists: the rows.
+        keys: what tells lists apart.
+        ranked: whether the rows are in order of list and rank.
+    """
+    score = pl.col(SCORE).fill_nan(None)
+    if ranked:
+        rising = (pl.col(RANK) > 1) & (score > score.shift())
+        found = lists.filter(rising).select(keys).unique().select(pl.len())
+    else:
+        turned = (0.0 - score).alias(SCORE)
+        falls = (pl.struct(RANK, turned).sort().struct.field(SCORE).diff() < 0).any()
+        found = lists.group_by(keys).agg(falls.alias(SCORE)).select(pl.col(SCORE).sum())
     return int(found.collect(engine="streaming").item())

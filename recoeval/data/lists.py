@@ -159,20 +159,19 @@ def _check_lengths(rows: pl.LazyFrame, nested: list[str], what: str) -> None:
 def _typed(rows: pl.LazyFrame, what: str) -> pl.LazyFrame:
     """Returns the rows with rank as Int64, score as Float64, generator as text."""
     schema = rows.collect_schema()
+    rank, score = schema.get(RANK, pl.Null()), schema.get(SCORE, pl.Null())
     problems = []
-    if RANK in schema and not (schema[RANK].is_integer() or schema[RANK].is_float()):
-        text = f"{dtype_name(schema[RANK])}; expected whole numbers from 1"
+    if not (rank.is_integer() or rank.is_float() or rank == pl.Null):
+        text = f"{dtype_name(rank)}; expected whole numbers from 1"
         problems.append(Problem(text, f"{what}.{RANK}"))
-    if SCORE in schema and not schema[SCORE].is_numeric():
-        problems.append(
-            Problem(f"{dtype_name(schema[SCORE])}; expected numbers", f"{what}.{SCORE}")
-        )
+    if not (score.is_numeric() or score == pl.Null):
+        problems.append(Problem(f"{dtype_name(score)}; expected numbers", f"{what}.{SCORE}"))
     if problems:
         raise DataError(*problems)
     casts = []
-    if RANK in schema and (rank := whole_numbers(RANK, schema[RANK])) is not None:
-        casts.append(rank)
-    if SCORE in schema and schema[SCORE] != pl.Float64:
+    if RANK in schema and (whole := whole_numbers(RANK, rank)) is not None:
+        casts.append(whole)
+    if SCORE in schema and score != pl.Float64:
         casts.append(pl.col(SCORE).cast(pl.Float64))
     if GENERATOR in schema and schema[GENERATOR] != pl.String:
         casts.append(pl.col(GENERATOR).cast(pl.String))

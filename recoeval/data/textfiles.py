@@ -82,15 +82,20 @@ def scan_text(files: Sequence[str], form: Format, ids: Collection[str], said: st
     raw, columns = _columns(text, form)
     kept = dict(zip(raw[:: text.stride], columns, strict=True))
     as_text = [old for old, new in kept.items() if new in ids]
-    schema = _infer(text, as_text)
-    _check_rows(text, schema, [name for name in raw if name not in kept])
+    schema = _infer(text, as_text, [name for name in raw if name not in kept])
+    # Of a column without values nothing is known, so it fits whatever it is used for.
+    void = {name for name, dtype in schema.items() if dtype == pl.Null}
+    schema |= dict.fromkeys(void, pl.String())
 
     def scan_files(which: Sequence[int]) -> pl.LazyFrame:
         sources = [text.sources[index] for index in which]
         frame = pl.scan_csv(sources, schema=schema, **text.options)
-        if list(kept) == columns == raw:
+        if not void and list(kept) == columns == raw:
             return frame
-        return frame.select(pl.col(old).alias(new) for old, new in kept.items())
+        return frame.select(
+            (pl.col(old).cast(pl.Null) if old in void else pl.col(old)).alias(new)
+            for old, new in kept.items()
+        )
 
     return scan_files
 
@@ -172,48 +177,46 @@ def _header(text: _Text, index: int) -> list[str]:
     return names
 
 
-def _infer(text: _Text, as_text: Sequence[str]) -> dict[str, pl.DataType]:
-    """Returns the dtypes of all columns, from all rows of all files."""
-    options = {
-        **text.options,
-        "infer_schema_length": None,
-        "schema_overrides": dict.fromkeys(as_text, pl.String),
-    }
-    try:
-        frame = pl.scan_csv(text.sources, infer_schema_files=len(text.files), **options)
-        return dict(frame.collect_schema())
-    except UNREADABLE as error:
-        for file, source in zip(text.files, text.sources, strict=True):
-            try:
-                pl.scan_csv(source, **options).collect_schema()
-            except UNREADABLE as own:
-                raise unreadable(file, "text", own, text.said) from own
-        raise unreadable(some(text.files), "text", error, text.said) from error
+def _infer(
+    text: _Text, as_text: Collection[str], between: Collection[str]
+) -> dict[str, pl.DataType]:
+    """Returns the dtypes of all columns, from all rows of all files; Null without a value.
 
-
-def _check_rows(text: _Text, schema: dict[str, pl.DataType], between: list[str]) -> None:
-    """Raises for lines with more fields than columns, or another separator.
-
-    A scan of some columns ignores the fields that are too many, so all columns are read once.
+    Raises:
+        DataError: unreadable, lines with more fields than columns, another separator.
     """
+    found: dict[str, pl.DataType] = {}
     for file, source in zip(text.files, text.sources, strict=True):
-        frame = pl.scan_csv(source, schema=schema, **text.options).select(pl.all().count())
+        options = {"schema_overrides": dict.fromkeys(as_text, pl.String), **text.options}
         try:
-            counts = frame.collect(engine="streaming").row(0, named=True)
+            frame = pl.scan_csv(source, infer_schema_length=None, **options)
+            schema = frame.collect_schema()
+            # A scan of some columns ignores fields that are too many, so all are read once.
+            counts = frame.select(pl.all().count()).collect(engine="streaming")
         except UNREADABLE as error:
-            if "more fields" not in str(error):
-                raise unreadable(file, "text", error, text.said) from error
-            if text.stride > 1:
-                raise _between(text, file) from error
-            raise DataError(
-                Problem(
-                    f"{file}: some lines have more fields than the {len(schema)} columns "
-                    f"{some(schema)}; is the separator {text.separator!r}, and are texts quoted?",
-                    text.said,
-                )
-            ) from error
-        if any(counts[name] for name in between):
+            raise _unreadable_text(text, file, error) from error
+        values = counts.row(0, named=True)
+        if any(values[name] for name in between):
             raise _between(text, file)
+        for name, dtype in schema.items():
+            known = dtype if values[name] or name in as_text else pl.Null()
+            found[name] = _supertype(found.get(name, known), known) or pl.String()
+    return found
+
+
+def _unreadable_text(text: _Text, file: str, error: BaseException) -> DataError:
+    """Returns what is wrong with the lines of a file."""
+    if "more fields" not in str(error):
+        return unreadable(file, "text", error, text.said)
+    if text.stride > 1:
+        return _between(text, file)
+    return DataError(
+        Problem(
+            f"{file}: some lines have more fields than the first; is the separator "
+            f"{text.separator!r}, and are texts quoted?",
+            text.said,
+        )
+    )
 
 
 def _between(text: _Text, file: str) -> DataError:

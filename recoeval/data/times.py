@@ -92,6 +92,8 @@ def _misfit(
                 Problem(f"{unit} is for numbers, but timestamp is text, at least in some rows", at)
             )
         return None
+    if dtype == pl.Null:
+        return None
     if isinstance(dtype, pl.Datetime | pl.Date):
         if unit is not None:
             return ConfigError(
@@ -111,6 +113,8 @@ def _misfit(
 
 def _moment(dtype: pl.DataType, unit: TimestampUnit | None, zone: str) -> pl.Expr:
     column = pl.col(TIMESTAMP)
+    if dtype == pl.Null:
+        return column.cast(TIMESTAMP_DTYPE)
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         return column.cast(pl.Datetime("us", dtype.time_zone)).dt.convert_time_zone("UTC")
     if isinstance(dtype, pl.Datetime | pl.Date):

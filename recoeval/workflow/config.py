@@ -172,9 +172,9 @@ def list_depth(config: Config, measured: Sequence[Measure]) -> int:
     return depth + any(measure.metric.title == "tie_share" for measure in measured)
 
 
-def config_problems(config: Config) -> list[Problem]:
+def config_problems(config: Config, *, framed: bool) -> list[Problem]:
     """Returns what is wrong between sections: names that do not exist, a missing log or rule."""
-    problems = [*_data_problems(config), *_name_problems(config)]
+    problems = [*_data_problems(config, framed=framed), *_name_problems(config)]
     problems += [
         Problem("missing; the path of the lists", f"generators.{name}.path")
         for name, generator in config.generators.items()
@@ -187,8 +187,10 @@ def config_problems(config: Config) -> list[Problem]:
     return problems
 
 
-def _data_problems(config: Config) -> Iterator[Problem]:
+def _data_problems(config: Config, *, framed: bool) -> Iterator[Problem]:
     log = config.interactions
+    if framed and (config.split.type == "files" or (log is not None and log.path is not None)):
+        yield Problem("the log is given as a frame: remove its path", "interactions")
     if config.split.type == "files":
         if log is not None and log.path is not None:
             text = "the rows come from split.train and split.test: remove path"
@@ -199,7 +201,7 @@ def _data_problems(config: Config) -> Iterator[Problem]:
         if config.seen.window is not None:
             yield Problem("a window needs a split by time", "seen.window")
         return
-    if log is None or not log.path:
+    if not framed and (log is None or not log.path):
         yield Problem("missing; the path of the log", "interactions")
     if config.ground_truth.relevant is None:
         yield Problem(
@@ -279,6 +281,7 @@ def load_config(
     *,
     sets: Sequence[str] | Mapping[str, Any] = (),
     date: datetime.date | None = None,
+    framed: bool = False,
 ) -> Loaded:
     """Returns a configuration, checked.
 
@@ -286,6 +289,7 @@ def load_config(
         config: path of the YAML file, or its content as a mapping.
         sets: changes: {"generators.als.factors": 128}, or texts "generators.als.factors=128".
         date: what {date} in a path stands for.
+        framed: the log is a frame, and has no path.
 
     Raises:
         ConfigError: all that is wrong with it, each problem with its place.
@@ -297,7 +301,7 @@ def load_config(
     document = resolve_paths(document)
     loaded = Loaded(validate(document, Config), document)
     with loaded.locating_errors():
-        problems = config_problems(loaded.config)
+        problems = config_problems(loaded.config, framed=framed)
         if problems:
             raise ConfigError(*problems)
     return loaded

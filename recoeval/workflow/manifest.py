@@ -20,7 +20,7 @@ from typing import Any
 from recoeval.analysis.results import Evaluation
 from recoeval.data.formats import find_files
 from recoeval.workflow.config import Config, Loaded
-from recoeval.workflow.preparation import Log, Prepared
+from recoeval.workflow.preparation import FRAME, Log, Prepared
 from recoeval.workflow.progress import Progress
 from recoeval.workflow.store import COMPLETE
 
@@ -51,7 +51,7 @@ class Record:
         """Returns what manifest.json holds."""
         config = loaded.config
         finished = datetime.now(UTC)
-        stored = loaded.redacted()
+        values = loaded.masked(config.model_dump(mode="json", exclude_none=True))
         return {
             "recoeval": version("recoeval"),
             "status": COMPLETE,
@@ -69,7 +69,7 @@ class Record:
                 "threads": prepared.train.threads,
             },
             "seed": config.seed,
-            "config_sha256": _fingerprint(stored),
+            "config_sha256": _fingerprint(values),
             "inputs": loaded.masked(_inputs(config, log)),
             "definitions": loaded.masked(evaluation.definitions),
             "log": dict(prepared.log),
@@ -116,8 +116,8 @@ def _notes(config: Config, prepared: Prepared) -> list[str]:
 
 
 def _inputs(config: Config, log: Log) -> list[dict[str, Any]]:
-    """Returns path, size and content hash of every input file."""
-    roles = dict(log.sources)
+    """Returns path, size and content hash of every input file; a frame has none."""
+    roles = {role: path for role, path in log.sources.items() if path != FRAME}
     for name, generator in config.generators.items():
         path = getattr(generator, "path", None)
         if path is not None:

@@ -37,6 +37,7 @@ def run(
     *,
     set: Sequence[str] | Mapping[str, Any] = (),  # noqa: A002 - as --set on the command line
     date: date | None = None,
+    interactions: object | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Returns a finished run of a configuration, written to its directory.
@@ -45,6 +46,8 @@ def run(
         config: path of the YAML file, or its content as a mapping.
         set: changes: {"generators.als.factors": 128}, or texts "generators.als.factors=128".
         date: what {date} in a path stands for.
+        interactions: the log as a frame (polars, or anything with the Arrow stream protocol);
+            the configuration then names no path.
         progress: is told each stage; silent by default.
 
     Raises:
@@ -52,17 +55,17 @@ def run(
         DataError: data is missing, unreadable, wrong or empty, or the output cannot be written.
         EngineError: a generator failed.
     """
-    loaded = load_config(config, sets=set, date=date)
+    loaded = load_config(config, sets=set, date=date, framed=interactions is not None)
     with loaded.locating_errors():
-        return _run(loaded, Record(progress or Silent()))
+        return _run(loaded, interactions, Record(progress or Silent()))
 
 
-def _run(loaded: Loaded, record: Record) -> Run:
+def _run(loaded: Loaded, frame: object | None, record: Record) -> Run:
     config, measured = loaded.config, wanted_measures(loaded.config)
     directory = RunDirectory.create(config.output.path, config.name)
     try:
         with record.stage("read the log"):
-            log = open_log(config, now=datetime.now(UTC))
+            log = open_log(config, now=datetime.now(UTC), frame=frame)
         with record.stage("split and ground truth"):
             prepared = prepare(config, log)
         with record.stage("buckets"):
@@ -166,8 +169,8 @@ class _Work:
             ]
             if problems:
                 raise DataError(*problems)
-            for column, other in known:
-                require_overlap(files.lists, other, column, what, "the log")
+            require_overlap(files.lists, queries.lazy(), QUERY_ID, what, "the evaluated queries")
+            require_overlap(files.lists, items, ITEM_ID, what, "the log")
             counts = count_lists(files.lists, facts, queries)
             lists = files.recommend(
                 queries, list_depth(self.config, self.evaluator.scorer.measures)

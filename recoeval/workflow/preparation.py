@@ -35,7 +35,10 @@ from recoeval.errors import ConfigError, DataError, Problem
 from recoeval.generators.base import Train
 from recoeval.workflow.config import Config
 
-__all__ = ["Log", "Prepared", "open_log", "prepare"]
+__all__ = ["FRAME", "Log", "Prepared", "open_log", "prepare"]
+
+FRAME = "<frame>"
+"""What a log is called that is no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +93,13 @@ def side_source(config: Config, side: Source) -> Source:
     return config.interactions.model_copy(update=own)
 
 
-def open_log(config: Config, *, now: datetime) -> Log:
+def open_log(config: Config, *, now: datetime, frame: object | None = None) -> Log:
     """Returns the log, checked and split.
 
     Args:
         config: the configuration.
         now: the time of the run, UTC; later rows are an error.
+        frame: the log as a frame, read instead of its path.
 
     Raises:
         ConfigError: columns or rules that do not fit the files.
@@ -103,10 +107,8 @@ def open_log(config: Config, *, now: datetime) -> Log:
     """
     if isinstance(config.split, FileSplit):
         return _open_sides(config, config.split, now)
-    source = config.interactions
-    if source is None or source.path is None:
-        raise ConfigError(Problem("missing; the path of the log", "interactions"))
-    rows, facts = _open(source, "interactions", now)
+    source = config.interactions or Source()
+    rows, facts = _open(source, "interactions", now, frame)
     if TIMESTAMP not in rows.collect_schema().names():
         raise DataError(
             Problem(
@@ -122,13 +124,16 @@ def open_log(config: Config, *, now: datetime) -> Log:
         rows,
         windows,
         {"interactions": facts},
-        {"interactions": source.path},
+        {"interactions": FRAME if frame is not None else source.path or ""},
     )
 
 
-def _open(source: Source, path: str, now: datetime) -> tuple[pl.LazyFrame, LogFacts]:
+def _open(
+    source: Source, path: str, now: datetime, frame: object | None = None
+) -> tuple[pl.LazyFrame, LogFacts]:
     """Returns the rows of a source, without duplicates if asked, and the facts before that."""
-    rows = scan_interactions(source.model_copy(update={"duplicates": "keep"}), path=path)
+    kept = source.model_copy(update={"duplicates": "keep"})
+    rows = scan_interactions(kept, path=path, frame=frame)
     facts = check_interactions(rows, path=path, now=now)
     return (rows.unique() if source.duplicates == "drop" else rows), facts
 

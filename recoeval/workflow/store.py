@@ -18,7 +18,7 @@ from recoeval.analysis.constraints import Check, Constraint, Verdict
 from recoeval.analysis.results import Evaluation
 from recoeval.columns import FOLD, GENERATOR, ITEM_ID, QUERY_ID, RANK, SCORE
 from recoeval.data.failures import reading
-from recoeval.errors import DataError, Problem
+from recoeval.errors import ConfigError, DataError, Problem
 from recoeval.metrics import Measure, parse_metric
 
 __all__ = ["Run", "RunDirectory", "open_run", "write_file"]
@@ -216,6 +216,9 @@ def open_run(path: str | Path) -> Run:
         )
     except KeyError as error:
         raise DataError(Problem(f"has no {error}", str(folder / MANIFEST))) from error
+    except (AttributeError, TypeError, ConfigError) as error:
+        text = f"is not of this version: {error}"
+        raise DataError(Problem(text, str(folder / MANIFEST))) from error
     return Run(folder, evaluation, verdict, manifest)
 
 

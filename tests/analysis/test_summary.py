@@ -151,6 +151,7 @@ def test_macro_micro_and_quantiles():
     # There is no micro average of a count.
     assert summary.filter(statistic="micro", metric="hits@5").is_empty()
     assert number(summary, "macro", "hits@5")["value"] == 1.0
+    assert summary["fold"].unique().to_list() == [0]
 
 
 @pytest.mark.parametrize(
@@ -187,6 +188,25 @@ def test_micro_f1_is_the_f1_of_micro_precision_and_micro_recall():
     summary = summarise(sums_of(**columns), measures(["f1@5"], []), NONE, generator="als")
     expected = 2 * precision * recall / (precision + recall)
     assert number(summary, "micro", "f1@5")["value"] == near(expected)
+
+
+@pytest.mark.parametrize(
+    ("relevant", "expected"),
+    [
+        # A query without relevant items adds its K to the precision.
+        ([2, 0], 2 * 1 / (5 + 5 + 2)),
+        # Of nothing there is no recall, and no F1 with it.
+        ([0, 0], None),
+    ],
+)
+def test_micro_f1_of_queries_without_relevant_items(relevant, expected):
+    columns = {"hits@5": [min(size, 1) for size in relevant], "relevant": relevant}
+    asked = measures(["f1@5", "recall@5", "precision@5"], [])
+    sums = sums_of(**columns, **{measure.label: [0.0, 0.0] for measure in asked})
+    summary = summarise(sums, asked, NONE, generator="als")
+    assert number(summary, "micro", "f1@5")["value"] == expected
+    assert (number(summary, "micro", "recall@5")["value"] is None) == (expected is None)
+    assert number(summary, "micro", "precision@5")["value"] == sum(columns["hits@5"]) / 10
 
 
 def test_a_ratio_of_nothing_is_null():

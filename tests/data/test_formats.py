@@ -143,6 +143,23 @@ def test_columns_are_named_in_the_file_and_then_by_us(tmp_path):
     assert found["timestamp"].dt.epoch("s").to_list() == [9, 8]
 
 
+def test_columns_without_values_fit_any_use(tmp_path):
+    put(tmp_path / "a.csv", "user_id,item_id,timestamp,dwell,n\n1,0012,5,,\n")
+    put(tmp_path / "b.csv", "user_id,item_id,timestamp,dwell,n\n2,,5,,7\n")
+    log = scan_interactions(
+        Source(path=f"{tmp_path}/*.csv", timestamp_unit="s", derive={"long": "dwell > 30"})
+    )
+    schema = log.collect_schema()
+    assert (schema["dwell"], schema["n"], schema["long"]) == (pl.Null, pl.Int64, pl.Boolean)
+    assert log.select("dwell", "n", "long").collect().rows() == [(None,) * 3, (None, 7, None)]
+
+
+@pytest.mark.parametrize("unit", ["s", "iso", None])
+def test_a_header_alone_is_a_log_without_rows(tmp_path, unit):
+    path = put(tmp_path / "log.csv", "user_id,item_id,timestamp,n\n")
+    assert refused(read, path, timestamp_unit=unit, where="n > 3") == ("interactions: no rows", 3)
+
+
 # Each case: files, path, options, message; @ stands for the folder.
 BAD_FILES: dict[str, tuple[dict[str, str | bytes], str, dict[str, Any], str]] = {
     "missing": ({}, "log.csv", {}, "interactions.path: no such file or folder: @/log.csv"),
@@ -251,8 +268,8 @@ BAD_FILES: dict[str, tuple[dict[str, str | bytes], str, dict[str, Any], str]] = 
         "log.csv",
         {},
         (
-            "interactions.path: @/log.csv: some lines have more fields than the 3 columns "
-            "'user_id', 'item_id', 'title'; is the separator ',', and are texts quoted?"
+            "interactions.path: @/log.csv: some lines have more fields than the first; "
+            "is the separator ',', and are texts quoted?"
         ),
     ),
     "separator in a field": (
@@ -397,7 +414,7 @@ def test_a_wrong_number_of_names(tmp_path):
 def test_a_format_is_for_text(tmp_path):
     write(pl.DataFrame(PAIR), tmp_path / "log.parquet")
     assert refused(read, tmp_path / "log.parquet", format={"separator": ";"}) == (
-        f"interactions.format: for text files only, and {tmp_path}/log.parquet is parquet",
+        f"interactions.format: format is for text files, and {tmp_path}/log.parquet is parquet",
         2,
     )
 

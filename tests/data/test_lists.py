@@ -461,6 +461,15 @@ def test_the_order_of_ties():
         # Scores that say nothing where the rank decides.
         (
             {
+                "user_id": [1, 1, 1, 2, 2],
+                "item_id": [7, 8, 9, 7, 8],
+                "rank": [1, 2, 3, 1, 2],
+                "score": [1.0, float("nan"), 2.0, 1.0, None],
+            },
+            ListFacts(5),
+        ),
+        (
+            {
                 "user_id": [1] * 3,
                 "item_id": [7, 8, 9],
                 "rank": [3, 1, 2],
@@ -541,6 +550,14 @@ def test_lists_without_rows_have_facts_too():
     assert deliver(empty).collect().height == 0
     with pytest.raises(DataError):
         check_lists(lists_of(user_id=[1], item_id=[None], rank=[1]), what="recs")
+
+
+@pytest.mark.parametrize("column", ["rank", "score"])
+def test_a_header_alone_is_lists_without_rows(tmp_path, column):
+    path = put(tmp_path / "recs.csv", f"user_id,item_id,{column}\n")
+    assert check_lists(read_lists(path), what="recs") == ListFacts(0)
+    path = put(tmp_path / "recs.csv", f"user_id,item_id,{column}\n1,7,\n")
+    assert f"1 row without {column}" in refused(check_lists, read_lists(path), what="recs")[0]
 
 
 def test_lists_of_generators_are_checked_apart():

@@ -262,7 +262,9 @@ def test_report_counts_rows_users_items_and_what_is_left_out():
 
 def test_report_of_files_has_no_windows_and_needs_no_times():
     train = log_of(START, START).drop("timestamp")
-    report = report_split(train, log_of(START).drop("timestamp"), None, None)
+    test = log_of(START).drop("timestamp")
+    report = report_split(train, test, None, None)
+    assert report_split(train, test, train, None) == report
     assert report.train == Side(None, None, rows=2, users=1, items=2)
     assert report.test == Side(None, None, rows=1, users=1, items=1)
     assert (report.gap_rows, report.later_rows) == (0, 0)

@@ -198,6 +198,17 @@ def test_timestamps_that_are_refused(values, dtype, unit, message, code):
     assert refused(moments, values, dtype, timestamp_unit=unit) == (expected, code)
 
 
+@pytest.mark.parametrize("dtype", [pl.Null, pl.Int64])
+def test_a_column_without_times(dtype):
+    assert refused(moments, [None], dtype, timestamp_unit="s") == (
+        (
+            "interactions.timestamp: 1 row without timestamp, e.g. user_id, item_id (0, 1); "
+            'fix the log, or leave them out: where: "timestamp IS NOT NULL"'
+        ),
+        3,
+    )
+
+
 def test_a_unit_without_a_timestamp():
     assert refused(of_frame, {**PAIR, "ts": [1, 2]}, timestamp_unit="ms") == (
         (

@@ -51,6 +51,7 @@ def near(number: float) -> object:
         ("f1@10", 10 / 15),
         ("hit_rate@1", 1),
         ("mrr@1", 1),
+        ("mrr@10", 1),
         # Precision at the hits: 1/1, 2/2, 3/6, 4/7, 5/8.
         ("map@2", 2 / 2),
         ("map@3", 2 / 3),
@@ -113,6 +114,10 @@ def test_the_example_of_the_text_books(value, metric, expected):
 )
 def test_one_relevant_item_at_rank_three(value, metric, expected):
     assert value(metric, "XYAZ", {"A": 1.0}) == near(expected)
+
+
+def test_only_the_first_hit_counts_for_mrr(value):
+    assert value("mrr@5", "XYABC", dict.fromkeys("ABC", 1.0)) == near(1 / 3)
 
 
 ALL_AT_3 = (

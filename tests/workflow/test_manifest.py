@@ -112,6 +112,20 @@ def test_fingerprint_of_the_configuration(tmp_path: Path) -> None:
     assert one == same != other
 
 
+def test_the_fingerprint_knows_the_values_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny_config(
+        tmp_path, ground_truth={"relevant": "event = 'click' AND dwell > ${LEAST}"}
+    )
+    found = {}
+    for least in ("30", "45"):
+        monkeypatch.setenv("LEAST", least)
+        run = rv.run(config)
+        found[run.value("recall@2")] = run.manifest["config_sha256"]
+    assert len(set(found.values())) == len(found) == 2
+
+
 def test_threads_are_noted_where_they_matter(tmp_path: Path) -> None:
     generators = {"popularity": None, "mine": {"type": "als", "factors": 2}}
     single = rv.run(tiny_config(tmp_path, generators=generators)).manifest

@@ -1,4 +1,4 @@
-"""Whole runs over the log of test_prepare.py: every expected number is worked by hand.
+"""Whole runs over the log of test_preparation.py: every expected number is worked by hand.
 
 Popularity: item 10 has 3 users with a train row, 20 has 2, 30 has 1. Without seen items:
 user 1: 30; user 2: 30; user 3: 20; user 4: 10, 20, 30.
@@ -510,6 +510,27 @@ def test_every_format_gives_the_same_tables(tmp_path: Path, kind: str) -> None:
     assert equal(run, expected)
     assert run.manifest["truth"] == expected.manifest["truth"]
     assert run.manifest["lists"] == expected.manifest["lists"]
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pyarrow"])
+def test_a_frame_gives_the_same_tables(tmp_path: Path, kind: str) -> None:
+    expected = rv.run(tiny_config(tmp_path, name="files"))
+    log = tiny()
+    frame = {
+        "polars": lambda: log,
+        "lazy": log.lazy,
+        "pandas": log.to_pandas,
+        "pyarrow": log.to_arrow,
+    }[kind]()
+    config = tiny_config(tmp_path, name="frame", interactions=None)
+    run = rv.run(config, interactions=frame)
+    assert equal(run, expected)
+    assert run.manifest["truth"] == expected.manifest["truth"]
+    assert run.manifest["split"] == expected.manifest["split"]
+    assert run.manifest["inputs"] == []
+    assert equal(rv.open_run(run.path), run)
+    # Nothing of the caller's has changed.
+    assert log.equals(tiny())
 
 
 def test_nested_lists_are_the_long_ones(tmp_path: Path) -> None:

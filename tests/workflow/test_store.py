@@ -125,6 +125,8 @@ def test_files_that_end_too_early(tmp_path: Path, name: str, share: float) -> No
         ("manifest.json", "[]", "manifest.json: is no JSON object"),
         ("manifest.json", "{}", "manifest.json: has no "),
         ("manifest.json", '{"status": "partial"}', "manifest.json: "),
+        ("manifest.json", '{"measures": 5}', "manifest.json: is not of this version: "),
+        ("manifest.json", '{"measures": ["nope@1"]}', "manifest.json: is not of this version: "),
         ("constraints.json", "{}", "constraints.json: has no "),
         ("constraints.json", '{"outcome": "pass", "checks": [{}]}', "constraints.json: "),
         ("summary.parquet", "text", "summary.parquet: "),

@@ -1,0 +1,309 @@
+"""The configurations of the repository: they load, run, and full.yaml shows every option."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import pytest
+import yaml
+
+import recoeval as rv
+from recoeval.component import Component
+from recoeval.generators import GENERATORS
+from recoeval.generators.base import Generator
+from recoeval.metrics.base import METRICS
+from recoeval.workflow.config import Config, json_schema, load_config
+
+ROOT = Path(__file__).resolve().parents[1]
+CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
+NAMES = [path.name for path in CONFIGS]
+# What excludes what full.yaml shows in code stands there behind "# ".
+ALTERNATIVES = {"extends", "split.train", "split.test"}
+# The same component is shown elsewhere, and the comment says where.
+REFERRED = {"interactions.format": "generators[precomputed].format"}
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOEVAL_KUAIRAND", "/data/kuairand")
+    monkeypatch.delenv("RECOEVAL_DEMO", raising=False)
+
+
+def read(name: str) -> dict[str, Any]:
+    text = (ROOT / "configs" / name).read_text("utf-8")
+    data: dict[str, Any] = yaml.safe_load(text)
+    return data
+
+
+def components(annotation: Any) -> Iterator[type[Component]]:
+    """Yields the components that a value of a type can be."""
+    if isinstance(annotation, type) and issubclass(annotation, Component):
+        yield annotation
+    elif get_origin(annotation) in (Union, UnionType, Annotated, dict, tuple, list):
+        for inner in get_args(annotation):
+            yield from components(inner)
+
+
+def options(cls: type[Component], prefix: str = "") -> Iterator[str]:
+    """Yields the dotted names of all options: "interactions.format.separator"."""
+    for name, field in cls.model_fields.items():
+        path = f"{prefix}{name}"
+        yield path
+        if path == "generators":
+            for kind, generator in GENERATORS.items():
+                yield from options(generator, f"generators[{kind}].")
+        elif path not in ALTERNATIVES and path not in REFERRED:
+            named = get_origin(field.annotation) is dict
+            for inner in components(field.annotation):
+                yield from options(inner, f"{path}.{'*.' if named else ''}")
+
+
+def shown(data: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yields the same names for what a file says."""
+    for name, value in data.items():
+        path = f"{prefix}{name}"
+        yield path
+        if path == "generators":
+            for key, generator in value.items():
+                kind = (generator or {}).get("type", key)
+                yield from shown(generator or {}, f"generators[{kind}].")
+        elif path == "buckets":
+            for bucket in value.values():
+                yield from shown(bucket, "buckets.*.")
+        elif path == "constraints":
+            for constraint in value:
+                if isinstance(constraint, dict):
+                    yield from shown(constraint, "constraints.")
+        elif isinstance(value, dict) and not re.search(r"\b(columns|derive)$", path):
+            yield from shown(value, f"{path}.")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_configuration_loads(name: str) -> None:
+    loaded = load_config(ROOT / "configs" / name)
+    assert loaded.config.name == Path(name).stem
+
+
+def test_there_are_the_three() -> None:
+    assert {"quickstart.yaml", "full.yaml", "kuairand.yaml"} <= set(NAMES)
+
+
+def test_full_shows_every_option_and_none_that_does_not_exist() -> None:
+    found = set(shown(read("full.yaml")))
+    known = set(options(Config)) | {"extends"}
+    assert sorted(known - found - ALTERNATIVES) == []
+    assert sorted(found - known) == []
+    assert set(REFERRED.values()) <= found
+
+
+def test_alternatives_are_in_comments_and_exist() -> None:
+    text = (ROOT / "configs" / "full.yaml").read_text("utf-8")
+    said = {
+        name: re.search(pattern, text, re.MULTILINE)
+        for name, pattern in {
+            "extends": r"^# (extends: \[.*\])",
+            "split": r"^# (split: \{train: .*, test: .*\})$",
+        }.items()
+    }
+    assert all(said.values())
+    for match in said.values():
+        assert match is not None
+        assert isinstance(yaml.safe_load(match[1]), dict)
+
+
+def test_every_option_of_full_has_a_comment() -> None:
+    """On its line, or above it; lists and what is said twice are excused."""
+    text = (ROOT / "configs" / "full.yaml").read_text("utf-8")
+    before, bare = "", []
+    for line in text.splitlines():
+        key = re.match(r"\s*(?:- )?([a-z_]+):(?: |$)", line)
+        if key and "#" not in line and "#" not in before and not before.rstrip().endswith(":"):
+            bare.append(key[1])
+        before = line
+    excused = {"type", "item_id_type", "columns", "path", "random", "iterations", "alpha", "by"}
+    # Sections whose entries have theirs, and names of their own.
+    excused |= {"engine", "output", "k", "als", "two_tower", "editorial", "truth_size"}
+    assert set(bare) - excused <= {"quantiles"}
+
+
+def test_full_names_every_metric_and_generator() -> None:
+    config = load_config(ROOT / "configs" / "full.yaml").config
+    assert {re.match(r"\w+", text)[0] for text in config.metrics} == set(METRICS)  # type: ignore[index]
+    assert {each.type for each in config.generators.values()} == set(GENERATORS)
+    assert all(isinstance(each, Generator) for each in config.generators.values())
+    for cls in METRICS.values():
+        for option in cls.model_fields:
+            assert any(f"{cls.title}({option}=" in text for text in config.metrics), option
+
+
+def test_full_runs(tmp_path: Path) -> None:
+    run = rv.run(
+        ROOT / "configs" / "full.yaml",
+        set={"output.path": str(tmp_path), "generators.als.iterations": 1},
+    )
+    assert run.verdict.exit_code == 0
+    assert rv.open_run(run.path).summary.equals(run.summary)
+
+
+def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "recoeval", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+def test_quickstart(tmp_path: Path) -> None:
+    """As it is it exits 0; as an error the same finding makes it 1."""
+    path = str(ROOT / "configs" / "quickstart.yaml")
+    done = command("run", path, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    (folder,) = (tmp_path / "runs" / "quickstart").iterdir()
+    run = rv.open_run(folder)
+    assert run.verdict.outcome == "pass"
+    warned = [
+        number
+        for number, constraint in enumerate(read("quickstart.yaml")["constraints"])
+        if constraint.get("severity") == "warn"
+    ]
+    assert len(warned) == 1
+    failed = [row for row in run.verdict.outcomes if row[3] == "fail"]
+    assert [(severity, generator) for _, severity, generator, _ in failed] == [("warn", "als")]
+    # The story: the mean is above the level that users with little history do not get.
+    low = run.value("recall@100", "als", "activity:[1,50)")
+    mean = run.value("recall@100", "als")
+    assert low is not None
+    assert mean is not None
+    assert low < 0.3 < mean
+    error = rv.run(
+        path,
+        set={
+            f"constraints.{warned[0]}.severity": "error",
+            "output.path": str(tmp_path / "runs"),
+        },
+    )
+    assert (error.verdict.outcome, error.verdict.exit_code) == ("fail", 1)
+
+
+@pytest.mark.parametrize("name", ["quickstart.yaml", "full.yaml"])
+def test_check_shows_the_plan(name: str, tmp_path: Path) -> None:
+    done = command("check", str(ROOT / "configs" / name), folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+SCALARS = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "null": type(None),
+    "object": dict,
+    "array": list,
+}
+
+
+def fits(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any], place: str) -> list[str]:
+    """Returns where a value does not fit a JSON Schema, as far as ours goes."""
+    if "$ref" in schema:
+        return fits(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root, place)
+    for word in ("anyOf", "oneOf"):
+        if word in schema:
+            tried = [fits(value, choice, root, place) for choice in schema[word]]
+            return [] if [] in tried else min(tried, key=len)
+    if "const" in schema and value != schema["const"]:
+        return [f"{place}: {value!r} is not {schema['const']!r}"]
+    if "enum" in schema and value not in schema["enum"]:
+        return [f"{place}: {value!r} is none of {schema['enum']}"]
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(
+        isinstance(value, SCALARS[kind]) and (kind == "boolean" or not isinstance(value, bool))
+        for kind in kinds
+    ):
+        return [f"{place}: {value!r} is no {kinds}"]
+    if isinstance(value, dict):
+        return list(_misfits_of_keys(value, schema, root, place))
+    if isinstance(value, list) and "items" in schema:
+        return [
+            problem
+            for index, item in enumerate(value)
+            for problem in fits(item, schema["items"], root, f"{place}.{index}")
+        ]
+    return []
+
+
+def _misfits_of_keys(
+    value: Mapping[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any], place: str
+) -> Iterator[str]:
+    known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+    yield from (f"{place}.{key}: missing" for key in schema.get("required", ()) if key not in value)
+    for key, item in value.items():
+        if key in known:
+            yield from fits(item, known[key], root, f"{place}.{key}")
+        elif others is False:
+            yield f"{place}.{key}: unknown"
+        elif isinstance(others, dict):
+            yield from fits(item, others, root, f"{place}.{key}")
+
+
+def plain(node: Any) -> Any:
+    """Returns YAML data as an editor sees it: times are text."""
+    if isinstance(node, dict):
+        return {key: plain(item) for key, item in node.items()}
+    if isinstance(node, list):
+        return [plain(item) for item in node]
+    return node if isinstance(node, str | int | float | None) else node.isoformat()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_json_schema_fits_every_configuration(name: str) -> None:
+    schema = json_schema()
+    assert fits(plain(read(name)), schema, schema, "") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metrcs": ["recall"]},
+        {"k": "ten"},
+        {"k": [1.5]},
+        {"generators": {"als": {"factrs": 1}}},
+        {"generators": {"als": True}},
+        {"interactions": 5},
+        {"split": {"test": 3}},
+        {"split": {"test": "3d", "train": {"path": "a.parquet"}, "gap": "1h"}},
+        {"constraints": [{"min": 1}]},
+        {"ground_truth": {"repeats": "keep"}},
+        {"buckets": {"x": {"by": "age"}}},
+    ],
+)
+def test_the_json_schema_refuses_what_is_wrong(change: dict[str, Any]) -> None:
+    schema = json_schema()
+    assert fits(plain({**read("quickstart.yaml"), **change}), schema, schema, "") != []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"k": 5},
+        {"generators": {"als": None, "popularity": False}},
+        {"split": {"train": "a.parquet", "test": {"path": "b.csv", "timestamp_unit": "s"}}},
+        {"extends": "base.yaml"},
+        {"extends": ["a.yaml", "b.yaml"]},
+        {"constraints": ["recall@10 >= 0.1"]},
+        {"constraints": [{"metric": "recall@10", "min": 0, "confidence": None}]},
+        {"interactions": {"path": "a.parquet", "format": {"separator": "::"}}},
+    ],
+)
+def test_the_json_schema_knows_the_short_forms(change: dict[str, Any]) -> None:
+    schema = json_schema()
+    assert fits(plain({**read("quickstart.yaml"), **change}), schema, schema, "") == []
