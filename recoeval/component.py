@@ -17,7 +17,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-__all__ = ["Component", "Count", "Duration", "Instant", "Number", "Share"]
+__all__ = ["Component", "Count", "Duration", "Flag", "Instant", "Number", "Share"]
 
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([wdhms])")
@@ -126,6 +126,9 @@ Count = Annotated[int, Strict(), Field(ge=1)]
 
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 """A finite number; booleans and text are refused."""
+
+Flag = Annotated[bool, Strict()]
+"""true or false; text and numbers are refused."""
 
 Share = Annotated[float, Strict(), Field(gt=0, lt=1)]
 """A number between 0 and 1, both excluded."""

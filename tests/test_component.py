@@ -159,6 +159,10 @@ def test_values_of_a_wrong_kind_are_refused(field, value):
     assert [problem["loc"] for problem in error.value.errors()] == [(field,)]
 
 
+def test_the_smallest_count_is_one():
+    assert Everything.model_validate({"count": 1}).count == 1
+
+
 def test_an_integer_is_a_number():
     assert Everything.model_validate({"number": 3}).number == 3.0
 

@@ -17,6 +17,7 @@ from types import ModuleType
 import pytest
 
 import recoeval
+from recoeval.metrics import METRICS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "recoeval"
@@ -192,6 +193,16 @@ def test_scripts_can_be_run(script: str) -> None:
     bash = shutil.which("bash")
     assert bash is not None
     subprocess.run([bash, "-n", str(path)], check=True)
+
+
+def test_the_definitions_cover_every_metric_and_option() -> None:
+    page = (ROOT / "docs" / "definitions.md").read_text(encoding="utf-8")
+    for name, metric in METRICS.items():
+        row = re.search(rf"^\| `{name}(@K)?` \|.*$", page, flags=re.MULTILINE)
+        assert row is not None, f"{name} is not defined"
+        assert bool(row[1]) is metric.takes_k, name
+        for option in metric.model_fields:
+            assert f"`{option}=" in row[0], f"{name}({option}=...) is not defined"
 
 
 def test_links_between_documents_lead_somewhere(tracked: list[Path]) -> None:

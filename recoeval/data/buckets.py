@@ -112,7 +112,8 @@ def _edges(bucket: Bucket, values: pl.Series, path: str) -> tuple[float, ...]:
     cuts = {
         counts[math.floor(Decimal(repr(share)) * len(counts))] for share in bucket.quantiles or ()
     }
-    return tuple(sorted(cuts))
+    # A cut at the smallest count would begin an empty bucket.
+    return tuple(sorted(cuts - {counts[0]}))
 
 
 def _label(

@@ -70,9 +70,7 @@ def _sort_parts(schema: pl.Schema, *, falling: bool) -> list[pl.Expr]:
         schema: of the lists.
         falling: whether the direction is downwards.
     """
-    item = pl.col(ITEM_ID)
-    # -0.0 and 0.0 are a tie.
-    score = pl.col(SCORE) + 0.0
+    item, score = pl.col(ITEM_ID), pl.col(SCORE)
     if falling:
         return [score.alias(_SORTED_BY), _text().alias("_text"), item]
     scores = [(0.0 - score).alias(_SORTED_BY)] if SCORE in schema else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
@@ -18,10 +17,12 @@ from recoeval.columns import (
     TRAIN_ROWS,
     USER_ID,
 )
+from recoeval.data.delivery import Tie, deliver, find_order
 from recoeval.data.failures import reading
 from recoeval.data.formats import open_table
 from recoeval.data.frames import normalise_ids, to_frame
-from recoeval.data.lists import ListFacts, check_lists, deliver, is_trec_run, read_lists
+from recoeval.data.listcheck import ListFacts, check_lists
+from recoeval.data.lists import is_trec_run, read_lists
 from recoeval.data.queries import queries_of_rows
 from recoeval.data.trec import scan_qrels, sniff
 from recoeval.errors import DataError, Problem, some
@@ -138,7 +139,7 @@ def read_recs(recs: object) -> Lists:
         DataError: missing columns, no rows, or what `check_lists` refuses.
     """
     lists = read_lists(recs, what="recs")
-    tie: Literal["ascending", "descending"] = "descending" if is_trec_run(recs) else "ascending"
+    tie: Tie = "descending" if is_trec_run(recs) else "ascending"
     names = [DEFAULT_GENERATOR]
     named = GENERATOR in lists.collect_schema().names()
     if named:
@@ -156,7 +157,7 @@ def read_recs(recs: object) -> Lists:
         facts[name] = check_lists(rows, what=what)
         if not facts[name].rows:
             raise DataError(Problem("no rows", what))
-        by_generator[name] = deliver(rows, tie=tie)
+        by_generator[name] = deliver(rows, tie=tie, order=find_order(rows, tie=tie))
     return Lists(by_generator, facts)
 
 
@@ -266,7 +267,7 @@ def check_ids(
     """
     others: list[tuple[str, str, str, pl.LazyFrame]] = []
     for name, rows in lists.by_generator.items():
-        what = "recs" if name == DEFAULT_GENERATOR else f"lists[{name}]"
+        what = _said(name)
         others += [(what, QUERY_ID, QUERY_ID, rows), (what, ITEM_ID, ITEM_ID, rows)]
     if history.pairs is not None:
         others += [("train", key, key, history.pairs) for key in (USER_ID, ITEM_ID)]
@@ -288,11 +289,36 @@ def check_ids(
     if universe is not None:
         queries, than = pl.concat([queries, universe]), "truth and users"
     for name, rows in lists.by_generator.items():
-        what = "recs" if name == DEFAULT_GENERATOR else f"lists[{name}]"
-        require_overlap(rows, queries.lazy(), QUERY_ID, what, than)
-        if history.pairs is not None:
-            items = pl.concat([truth.pairs.lazy().select(ITEM_ID), history.pairs.select(ITEM_ID)])
-            require_overlap(rows, items, ITEM_ID, what, "truth and train")
+        require_overlap(rows, queries.lazy(), QUERY_ID, _said(name), than)
+    _require_common_items(lists, truth, history)
+
+
+def _said(generator: str) -> str:
+    return "recs" if generator == DEFAULT_GENERATOR else f"lists[{generator}]"
+
+
+def _require_common_items(lists: Lists, truth: AskedTruth, history: History) -> None:
+    """Checks that each generator lists items that are known from elsewhere.
+
+    Without train data a list that finds nothing looks like one with foreign ids: fewer than
+    three items on a side are then too few to tell.
+    """
+    known, than = truth.pairs.lazy().select(ITEM_ID), "the truth"
+    if history.pairs is not None:
+        known, than = pl.concat([known, history.pairs.select(ITEM_ID)]), "truth and train"
+    strange = [name for name, rows in lists.by_generator.items() if not _overlap(rows, known)]
+    # A generator without a hit is no stranger if it lists what one with hits lists.
+    others = [rows for name, rows in lists.by_generator.items() if name not in strange]
+    known = pl.concat([known, *(rows.select(ITEM_ID) for rows in others)])
+    for name in strange:
+        rows = lists.by_generator[name]
+        if (
+            history.pairs is None
+            and min(len(_examples(side, ITEM_ID)) for side in (rows, known)) < 3
+        ):
+            continue
+        hint = "" if history.pairs is not None else "; if they truly find nothing, give train="
+        require_overlap(rows, known, ITEM_ID, _said(name), than, hint=hint)
 
 
 def unlike_types(
@@ -319,7 +345,13 @@ def unlike_types(
 
 
 def require_overlap(
-    rows: pl.LazyFrame, other: pl.LazyFrame, column: str, what: str, than: str
+    rows: pl.LazyFrame,
+    other: pl.LazyFrame,
+    column: str,
+    what: str,
+    than: str,
+    *,
+    hint: str = "",
 ) -> None:
     """Checks that two tables have an id in common.
 
@@ -329,20 +361,25 @@ def require_overlap(
         column: the id.
         what: name of the first in the error.
         than: name of the other in the error.
+        hint: what else the error says.
 
     Raises:
         DataError: no id in common; with three ids of each side.
     """
-    common = rows.select(column).join(other.select(column), on=column, how="semi").head(1)
-    if common.collect(engine="streaming").height:
+    if _overlap(rows, other, column):
         return
     mine, others = _examples(rows, column), _examples(other, column)
     raise DataError(
         Problem(
-            f"no id in common with {than}; e.g. {some(mine)} against {some(others)}",
+            f"no id in common with {than}; e.g. {some(mine)} against {some(others)}{hint}",
             f"{what}.{column}",
         )
     )
+
+
+def _overlap(rows: pl.LazyFrame, other: pl.LazyFrame, column: str = ITEM_ID) -> bool:
+    common = rows.select(column).join(other.select(column), on=column, how="semi").head(1)
+    return common.collect(engine="streaming").height > 0
 
 
 def _examples(rows: pl.LazyFrame, column: str) -> list[object]:

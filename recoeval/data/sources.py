@@ -102,7 +102,14 @@ def scan_interactions(
         )
     first = [name for name in (USER_ID, ITEM_ID, TIMESTAMP) if name in names]
     rows = rows.select(*first, *(name for name in names if name not in first))
+    rows = _without_nan(rows)
     return _by_rules(rows, source, path, said)
+
+
+def _without_nan(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Returns the rows with null for NaN, which compares as larger than every number."""
+    floats = [name for name, dtype in rows.collect_schema().items() if dtype.is_float()]
+    return rows.with_columns(pl.col(floats).fill_nan(None)) if floats else rows
 
 
 def _open(source: Source, path: str, frame: object | None) -> tuple[pl.LazyFrame, bool, str]:

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 import polars as pl
 from pydantic import model_validator
 
-from recoeval.component import Component
+from recoeval.component import Component, Flag
 from recoeval.data.failures import UNREADABLE, unreadable
 from recoeval.errors import ConfigError, DataError, Problem, some
 
@@ -32,7 +32,7 @@ class Format(Component):
 
     separator: str | None = None
     """Between fields, any length; default by ending: a tab in .tsv, else a comma."""
-    header: bool = True
+    header: Flag = True
     """Whether the first line of each file names the columns."""
     names: tuple[str, ...] | None = None
     """Names of the columns, in order, where the files do not have them (header: false)."""

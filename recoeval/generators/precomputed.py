@@ -9,10 +9,11 @@ import polars as pl
 from pydantic import Field
 
 from recoeval import columns as c
+from recoeval.data.delivery import Tie, deliver, find_order
 from recoeval.data.failures import reading
 from recoeval.data.formats import Format
 from recoeval.data.frames import IdType
-from recoeval.data.lists import deliver, is_trec_run, read_lists
+from recoeval.data.lists import is_trec_run, read_lists
 from recoeval.errors import ConfigError, DataError, Problem, some
 from recoeval.generators.base import Fitted, Generator, Train
 
@@ -108,12 +109,15 @@ class Files:
     """
 
     lists: pl.LazyFrame
-    tie: Literal["ascending", "descending"]
+    tie: Tie
 
     def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
         """Returns the delivered lists of the queries, whole; the score is null if there is none."""
         asked = queries.lazy().select(c.QUERY_ID)
-        lists = deliver(self.lists.join(asked, on=c.QUERY_ID, how="semi"), tie=self.tie)
+        # Leaving out whole lists keeps ranks 1..n what they are.
+        ranked = find_order(self.lists, tie=self.tie) == "ranked"
+        left = self.lists.join(asked, on=c.QUERY_ID, how="semi")
+        lists = deliver(left, tie=self.tie, order="ranked" if ranked else "unknown")
         if c.SCORE not in lists.collect_schema().names():
             lists = lists.with_columns(pl.lit(None, pl.Float64).alias(c.SCORE))
         return lists.select(c.QUERY_ID, c.ITEM_ID, c.RANK, c.SCORE)

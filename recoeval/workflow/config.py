@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 
 from recoeval.analysis.constraints import Constraint, constrained_measures
-from recoeval.component import Component, Count
+from recoeval.component import Component, Count, Flag
 from recoeval.data.buckets import Bucket
 from recoeval.data.sources import Source
 from recoeval.data.splits import FileSplit, TimeSplit
@@ -78,7 +78,7 @@ class Output(Component):
 
     path: str = "runs"
     """Folder of all runs: a run is written to <path>/<name>/<run id>."""
-    recommendations: bool = False
+    recommendations: Flag = False
     """Whether the lists of trained generators are stored as well."""
 
 

@@ -16,7 +16,7 @@ from recoeval.analysis.results import Evaluation
 from recoeval.columns import ITEM_ID, QUERY_ID
 from recoeval.data.failures import gist, reading
 from recoeval.data.inputs import count_lists, require_overlap, unlike_types
-from recoeval.data.lists import check_lists
+from recoeval.data.listcheck import check_lists
 from recoeval.data.queries import blocks_of
 from recoeval.engine.local import Scored
 from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError

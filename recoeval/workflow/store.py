@@ -156,7 +156,7 @@ class RunDirectory:
         """Writes RECOMMENDATIONS of one block of a generator, whose name is checked before."""
         keys = (pl.lit(0, pl.Int64).alias(FOLD), pl.lit(generator).alias(GENERATOR))
         table = lists.select(*keys, QUERY_ID, ITEM_ID, RANK, SCORE).sort(QUERY_ID, RANK)
-        self._write_table(f"{RECOMMENDATIONS}/{generator}-{number:05d}.parquet", table)
+        self._write_table(f"{RECOMMENDATIONS}/{generator}/part-{number:05d}.parquet", table)
 
     def finish(
         self,

@@ -58,6 +58,7 @@ def test_buckets_without_queries_are_declared_all_the_same():
         ((0, 5), [0, 4], ["0", "[1,5)"], ("0", "[1,5)", "[5,inf)")),
         ((1,), [0, 1, 7], ["0", "[1,inf)", "[1,inf)"], ("0", "[1,inf)")),
         ((0,), [0, 1], ["0", "[1,inf)"], ("0", "[1,inf)")),
+        ((2, 3), [0, 1, 2], ["0", "[1,2)", "[2,3)"], ("0", "[1,2)", "[2,3)", "[3,inf)")),
         # Everybody has a history.
         ((5,), [4, 5], ["[1,5)", "[5,inf)"], ("[1,5)", "[5,inf)")),
         # Nobody has.
@@ -79,8 +80,9 @@ def test_no_history_is_a_bucket_of_its_own(by, edges, values, expected, order):
         ((0.5,), [1] * 1000 + [2, 3, 4], (3,)),
         # Equal cuts merge.
         ((0.5, 0.6), [1, 2], (2,)),
-        ((0.1, 0.2, 0.9), [5, 7], (5, 7)),
-        ((0.5,), [4], (4,)),
+        # A cut at the smallest count would begin an empty bucket.
+        ((0.1, 0.2, 0.9), [5, 7], (7,)),
+        ((0.5,), [4], ()),
         # Exact decimals: 0.29 x 100 is 28.999999999999996 in floats.
         ((0.29,), list(range(100)), (29,)),
     ],
@@ -98,6 +100,8 @@ def test_quantiles_of_activity_leave_no_history_out():
     buckets = assign([0, 0, 2, 4, 6, 8], by="train_interactions", quantiles=(0.5,))
     assert buckets.edges["b"] == (6,)
     assert labels(buckets) == ["0", "0", "[1,6)", "[1,6)", "[6,inf)", "[6,inf)"]
+    # A single row is a history.
+    assert assign([0, 1, 2, 3], by="train_rows", quantiles=(0.5,)).edges["b"] == (2,)
 
 
 @pytest.mark.parametrize("by", ["train_interactions", "train_rows"])

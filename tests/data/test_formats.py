@@ -158,6 +158,13 @@ def test_columns_without_values_fit_any_use(tmp_path):
 def test_a_header_alone_is_a_log_without_rows(tmp_path, unit):
     path = put(tmp_path / "log.csv", "user_id,item_id,timestamp,n\n")
     assert refused(read, path, timestamp_unit=unit, where="n > 3") == ("interactions: no rows", 3)
+    schema = scan_interactions(Source(path=str(path), timestamp_unit=unit)).collect_schema()
+    assert schema == {
+        "user_id": pl.String,
+        "item_id": pl.String,
+        "timestamp": pl.Datetime("us", "UTC"),
+        "n": pl.Null,
+    }
 
 
 # Each case: files, path, options, message; @ stands for the folder.
@@ -292,6 +299,15 @@ BAD_FILES: dict[str, tuple[dict[str, str | bytes], str, dict[str, Any], str]] = 
     ),
     "shorter separator": (
         {"log.dat": "user_id:item_id\n1:2\n"},
+        "log.dat",
+        {"format": {"separator": "::"}},
+        (
+            "interactions.path: @/log.dat: some lines are not separated by '::' alone: a field has "
+            "':' in it, or the separator is another"
+        ),
+    ),
+    "half a separator at the end": (
+        {"log.dat": "user_id::item_id:\n1::2:\n"},
         "log.dat",
         {"format": {"separator": "::"}},
         (

@@ -458,6 +458,16 @@ def test_the_order_of_ties():
             },
             ListFacts(5, disagreements=1),
         ),
+        # Scores of one list say nothing about another.
+        (
+            {
+                "user_id": [1, 1, 2, 2],
+                "item_id": [7, 8, 7, 8],
+                "rank": [1, 2, 1, 2],
+                "score": [2.0, 1.0, 9.0, 8.0],
+            },
+            ListFacts(4),
+        ),
         # Scores that say nothing where the rank decides.
         (
             {

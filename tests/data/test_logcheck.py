@@ -52,6 +52,16 @@ def test_a_day_ahead_is_a_clock_more_is_an_error():
     )
 
 
+def test_the_last_year():
+    now = datetime(2262, 12, 31, 12, tzinfo=UTC)
+    end = datetime(2263, 1, 1, tzinfo=UTC)
+    log = log_of(user_id=[1], item_id=[1], timestamp=[end - timedelta(microseconds=1)])
+    assert check_interactions(log, path="interactions", now=now).rows == 1
+    log = log_of(user_id=[1], item_id=[1], timestamp=[end])
+    message, _ = refused(check_interactions, log, path="interactions", now=now)
+    assert "1 row before 1970 or after 2262, e.g. 2263-01-01T00:00:00Z" in message
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

@@ -148,7 +148,7 @@ def test_format_of_a_binary_file_is_located_at_the_option(tmp_path, toy):
     generator = Precomputed(path=str(tmp_path / "lists.parquet"), format={"separator": ";"})
     with pytest.raises(ConfigError, match="format is for text files") as error:
         generator.fit(toy.train)
-    assert [problem.path for problem in error.value.problems] == ["path"]
+    assert [problem.path for problem in error.value.problems] == ["format"]
 
 
 def test_nothing_there(tmp_path, toy):

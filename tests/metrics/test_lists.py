@@ -76,6 +76,13 @@ def test_lists_without_scores_have_no_ties(score, unknown):
     assert pooled(nothing, "tie_share@1") is None
 
 
+def test_a_list_of_one_scored_row_has_no_tie_but_counts(score):
+    lists, scores = {"u": "ab", "v": "c"}, {"u": [0.5, 0.5], "v": [0.5]}
+    found = score(lists, TRUTH, ["tie_share@1"], scores=scores)
+    assert found["tie_share@1"].to_list() == [1.0, 0.0, None]
+    assert pooled(found, "tie_share@1") == 0.5
+
+
 def test_the_last_score_of_a_list_does_not_tie_with_the_next_list(score):
     scores = {"u": [4.0, 3.0, 2.0, 1.0], "v": [1.0, 0.5]}
     assert pooled(score(LISTS, TRUTH, ["tie_share@4"], scores=scores), "tie_share@4") == 0.0

@@ -263,7 +263,7 @@ def test_seen_by_exposure_in_a_window(tmp_path: Path) -> None:
 
 
 def stored_lists(run: rv.Run, generator: str) -> dict[int, list[int]]:
-    rows = pl.read_parquet(run.path / "recommendations" / f"{generator}-*.parquet")
+    rows = pl.read_parquet(run.path / "recommendations" / generator / "*.parquet")
     assert rows.columns == ["fold", "generator", "query_id", "item_id", "rank", "score"]
     grouped = rows.sort("query_id", "rank").group_by("query_id", maintain_order=True)
     return dict(grouped.agg("item_id").rows())
@@ -292,7 +292,7 @@ def test_weights_reach_als_and_leave_popularity_alone(tmp_path: Path) -> None:
     }
     for name, same in (("popularity", True), ("als", False)):
         one, other = (
-            pl.read_parquet(run.path / "recommendations" / f"{name}-*.parquet")
+            pl.read_parquet(run.path / "recommendations" / name / "*.parquet")
             for run in runs.values()
         )
         assert one.equals(other) == same
@@ -587,7 +587,7 @@ def test_the_same_run_twice_gives_equal_tables(tmp_path: Path) -> None:
     assert one.verdict == other.verdict
     for name in ("popularity", "als", "random"):
         lists = [
-            pl.read_parquet(run.path / "recommendations" / f"{name}-*.parquet")
+            pl.read_parquet(run.path / "recommendations" / name / "*.parquet")
             for run in (one, other)
         ]
         assert lists[0].equals(lists[1])
@@ -596,13 +596,9 @@ def test_the_same_run_twice_gives_equal_tables(tmp_path: Path) -> None:
 def test_stored_lists_give_the_same_numbers(tmp_path: Path) -> None:
     trained = run_three(tmp_path, "trained")
     folder = trained.path / "recommendations"
-    assert {path.name.partition("-")[0] for path in folder.iterdir()} == {
-        "popularity",
-        "als",
-        "random",
-    }
+    assert {path.name for path in folder.iterdir()} == {"popularity", "als", "random"}
     generators: dict[str, Any] = {
-        name: {"type": "precomputed", "path": str(folder / f"{name}-*.parquet")}
+        name: {"type": "precomputed", "path": str(folder / name)}
         for name in ("popularity", "als", "random")
     }
     generators["channel"] = channel(tmp_path)
@@ -613,7 +609,7 @@ def test_stored_lists_give_the_same_numbers(tmp_path: Path) -> None:
     # And so does the notebook's entry.
     truth = pl.DataFrame(TRUTH, ("user_id", "item_id"), orient="row")
     rows = tiny(TRAIN).filter(pl.col("event") == "click", pl.col("dwell") > 30)
-    found = rv.evaluate(folder / "*.parquet", truth, metrics=ALL_METRICS, k=[1, 2], train=rows)
+    found = rv.evaluate(folder / "*/*.parquet", truth, metrics=ALL_METRICS, k=[1, 2], train=rows)
     for name in ("popularity", "als", "random"):
         for measure in found.measures:
             assert found.value(measure.label, name) == trained.value(measure.label, name)
@@ -636,7 +632,7 @@ def trained_lists(folder: Path, rows: list[tuple[Any, ...]], name: str) -> dict[
         )
     )
     return {
-        name: pl.read_parquet(run.path / "recommendations" / f"{name}-*.parquet").sort(
+        name: pl.read_parquet(run.path / "recommendations" / name / "*.parquet").sort(
             "query_id", "rank"
         )
         for name in ("popularity", "als", "random")
@@ -700,8 +696,8 @@ def test_lists_are_made_block_by_block(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(Popularity, "block", 3)
     run = rv.run(tiny_config(tmp_path, output={"recommendations": True}))
     assert noted == [3, 1]
-    files = sorted(path.name for path in (run.path / "recommendations").iterdir())
-    assert files == ["popularity-00000.parquet", "popularity-00001.parquet"]
+    files = sorted(path.name for path in (run.path / "recommendations/popularity").iterdir())
+    assert files == ["part-00000.parquet", "part-00001.parquet"]
     assert stored_lists(run, "popularity") == stored_lists(whole, "popularity")
     assert equal(run, whole)
 

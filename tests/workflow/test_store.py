@@ -46,7 +46,7 @@ def test_what_a_run_directory_holds(tmp_path: Path) -> None:
     assert run.path.name == run.manifest["run_id"]
     assert files_of(run.path) == FILES
     with_lists = finished(tmp_path, output={"recommendations": True})
-    lists = "recommendations/popularity-00000.parquet"
+    lists = "recommendations/popularity/part-00000.parquet"
     assert files_of(with_lists.path) == FILES | {lists}
     assert with_lists.path != run.path
 
@@ -220,6 +220,6 @@ def test_a_generator_may_have_any_safe_name(tmp_path: Path) -> None:
     name = "two_tower.v1+x-y"
     generators = {name: {"type": "popularity"}}
     run = rv.run(tiny_config(tmp_path, generators=generators, output={"recommendations": True}))
-    lists = pl.read_parquet(run.path / "recommendations" / f"{name}-00000.parquet")
+    lists = pl.read_parquet(run.path / "recommendations" / name / "part-00000.parquet")
     assert lists["generator"].unique().to_list() == [name]
     assert rv.open_run(run.path).value("recall@2") == 3 / 4
