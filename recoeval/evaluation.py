@@ -150,7 +150,7 @@ class Evaluator:
             counts,
             {**definitions, "policies": dict(self.truth.policies)},
             measured,
-            self.buckets.order,
+            self.buckets.known,
             tuple(baselines),
         )
 
@@ -196,10 +196,10 @@ def evaluate(
     """
     texts = [metrics] if isinstance(metrics, str) else list(metrics)
     measured = measures(texts, check_depths(k))
-    asked_for = Document({"policies": policies or {}, "buckets": dict(buckets or {})})
+    asked_for = Document({"policies": policies or {}, "buckets": buckets or {}})
     options = validate(asked_for, _Options)
     asked = read_truth(truth)
-    lists = read_recs(recs)
+    lists = read_recs(recs, users_are_queries=asked.users_are_queries)
     history = read_train(train)
     universe = read_users(users, asked.queries)
     check_ids(lists, asked, history, universe)

@@ -159,8 +159,9 @@ def test_values_of_a_wrong_kind_are_refused(field, value):
     assert [problem["loc"] for problem in error.value.errors()] == [(field,)]
 
 
-def test_the_smallest_count_is_one():
-    assert Everything.model_validate({"count": 1}).count == 1
+def test_the_smallest_values_that_are_taken():
+    smallest = Everything.model_validate({"count": 1, "window": "0.000001s", "span": "0h"})
+    assert (smallest.count, smallest.window) == (1, timedelta(microseconds=1))
 
 
 def test_an_integer_is_a_number():

@@ -423,6 +423,27 @@ def test_buckets():
     assert found.value("recall@1", bucket="size:[-inf,2)") == 0.5
 
 
+def test_each_query_is_in_the_bucket_of_its_user():
+    users = range(300)
+    truth = pl.DataFrame({"user_id": users, "item_id": [7] * 300})
+    # Users with three rows are served right; the train rows come in another order.
+    recs = truth.filter(pl.col("user_id") % 4 == 3).with_columns(rank=1)
+    train = pl.DataFrame(
+        [(user, 100 + row) for row in range(3) for user in reversed(users) if user % 4 > row],
+        schema=["user_id", "item_id"],
+        orient="row",
+    )
+    rule = {"activity": {"by": "train_interactions", "edges": [2, 3]}}
+    found = rv.evaluate(recs, truth, metrics=["recall"], k=1, train=train, buckets=rule)
+    rows = found.summary.filter(bucket_by="activity", statistic="macro")
+    assert rows.select("bucket", "users", "value").rows() == [
+        ("0", 75, 0.0),
+        ("[1,2)", 75, 0.0),
+        ("[2,3)", 75, 0.0),
+        ("[3,inf)", 75, 1.0),
+    ]
+
+
 @pytest.mark.parametrize(
     ("buckets", "text"),
     [

@@ -95,8 +95,8 @@ class Constraint(Component):
     @property
     def text(self) -> str:
         """The bound in words: "recall@100 >= 0.15 in all buckets of activity"."""
-        bounds = [f">= {self.min:g}"] if self.min is not None else []
-        bounds += [f"<= {self.max:g}"] if self.max is not None else []
+        bounds = [f">= {self.min:.12g}"] if self.min is not None else []
+        bounds += [f"<= {self.max:.12g}"] if self.max is not None else []
         where = ""
         if self.bucket is not None:
             which = {"all": "all buckets of ", "any": "any bucket of "}
@@ -273,8 +273,8 @@ def _unknown_names(
         asked.append(("bucket", constraint.bucket, splits))
         if constraint.bucket in splits and constraint.match not in ("all", "any"):
             rows = summary.filter(pl.col(BUCKET_BY) == constraint.bucket)
-            known = rows[BUCKET].unique(maintain_order=True).to_list()
-            known += [name for name in labels.get(constraint.bucket, ()) if name not in known]
+            known = [*labels.get(constraint.bucket, ()), *rows[BUCKET]]
+            known = list(dict.fromkeys(known))
             asked.append(("match", constraint.match, known))
     return [
         Problem(

@@ -58,13 +58,24 @@ class Buckets:
 
     Args:
         labels: for each bucket name one label a query, in the order of the queries.
-        order: for each bucket name its labels in order, those without queries included.
+        order: for each bucket name its labels in order: all that are declared, with queries
+            or not, and "0" (no history) if there are such users.
         edges: for each bucket name the edges in force.
+        of_history: bucket names in which no history is a bucket of its own.
     """
 
     labels: Mapping[str, pl.Series]
     order: Mapping[str, tuple[str, ...]]
     edges: Mapping[str, tuple[float, ...]]
+    of_history: frozenset[str] = frozenset()
+
+    @property
+    def known(self) -> Mapping[str, tuple[str, ...]]:
+        """For each bucket name every label that it can have."""
+        return {
+            name: tuple(dict.fromkeys((NO_HISTORY, *labels))) if name in self.of_history else labels
+            for name, labels in self.order.items()
+        }
 
 
 def assign_buckets(queries: pl.DataFrame, buckets: Mapping[str, Bucket]) -> Buckets:
@@ -98,7 +109,8 @@ def assign_buckets(queries: pl.DataFrame, buckets: Mapping[str, Bucket]) -> Buck
         edges = _edges(bucket, values, path)
         found, known = _label(values, edges, history=bucket.counts_history)
         labels[name], order[name], in_force[name] = found, known, edges
-    return Buckets(labels, order, in_force)
+    of_history = frozenset(name for name, bucket in buckets.items() if bucket.counts_history)
+    return Buckets(labels, order, in_force, of_history)
 
 
 def _edges(bucket: Bucket, values: pl.Series, path: str) -> tuple[float, ...]:

@@ -58,6 +58,12 @@ class AskedTruth:
     queries: pl.DataFrame
     counts: Mapping[str, int]
 
+    @property
+    def users_are_queries(self) -> bool:
+        """Whether each query is its user."""
+        query, user = self.queries[QUERY_ID], self.queries[USER_ID]
+        return query.dtype == user.dtype and bool((query == user).all())
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -132,13 +138,17 @@ def _qrels(truth: object) -> pl.LazyFrame | None:
     return None
 
 
-def read_recs(recs: object) -> Lists:
+def read_recs(recs: object, *, users_are_queries: bool = True) -> Lists:
     """Returns the delivered lists of each generator of a frame, a file, or a TREC run.
+
+    Args:
+        recs: query_id (or user_id), item_id, rank or score, optionally generator.
+        users_are_queries: whether user_id may stand for query_id.
 
     Raises:
         DataError: missing columns, no rows, or what `check_lists` refuses.
     """
-    lists = read_lists(recs, what="recs")
+    lists = read_lists(recs, what="recs", users_are_queries=users_are_queries)
     tie: Tie = "descending" if is_trec_run(recs) else "ascending"
     names = [DEFAULT_GENERATOR]
     named = GENERATOR in lists.collect_schema().names()

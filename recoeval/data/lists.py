@@ -42,6 +42,7 @@ def read_lists(
     form: Format | None = None,
     query_id_type: IdType = "auto",
     item_id_type: IdType = "auto",
+    users_are_queries: bool = True,
 ) -> pl.LazyFrame:
     """Returns lists in the long layout, normalised, not yet checked row by row.
 
@@ -53,6 +54,7 @@ def read_lists(
         form: how text files are written.
         query_id_type: auto, int or text.
         item_id_type: auto, int or text.
+        users_are_queries: whether user_id may stand for query_id.
 
     Returns:
         generator (String, if there is one), query_id, item_id (Int64 or String), rank
@@ -67,6 +69,9 @@ def read_lists(
     query = QUERY_ID if QUERY_ID in schema else USER_ID
     if missing := _missing(schema, what):
         raise DataError(*missing)
+    if query == USER_ID and not users_are_queries:
+        reason = "no column query_id, and the queries of the truth are not its users"
+        raise DataError(Problem(reason, what))
     kept = [name for name in (GENERATOR, query, ITEM_ID, RANK, SCORE) if name in schema]
     rows = rows.select(kept).rename({query: QUERY_ID}, strict=False)
     rows = _long(rows, what)

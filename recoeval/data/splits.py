@@ -210,11 +210,12 @@ def report_split(
     if log is not None and windows is not None:
         lazy += [windows.gap(log).select(pl.len()), windows.later(log).select(pl.len())]
     rows = [frame.row(0) for frame in pl.collect_all(lazy, engine="streaming")]
-    for name, row in zip(("train", "test"), rows, strict=False):
-        if row[0] == 0:
-            raise DataError(Problem(f"no {name} rows", f"split.{name}"))
     start = _text(windows.cutoff) if windows else None
     end = _text(windows.test_end) if windows else None
+    for name, row in zip(("train", "test"), rows, strict=False):
+        if row[0] == 0:
+            where = f" from {start} to before {end}" if name == "test" and windows else ""
+            raise DataError(Problem(f"no {name} rows{where}", f"split.{name}"))
     train_end = _text(windows.train_end) if windows else None
     gap, later = (rows[2][0], rows[3][0]) if windows else (0, 0)
     return SplitReport(Side(None, train_end, *rows[0]), Side(start, end, *rows[1]), gap, later)

@@ -63,7 +63,6 @@ class _Text:
         files: their names, for errors.
         sources: what polars reads for each.
         separator: as the user gave it.
-        stride: a field is every stride-th column that polars sees ("::" read with ":").
         options: how polars reads them.
         said: where the user named them, for errors.
     """
@@ -71,7 +70,6 @@ class _Text:
     files: Sequence[str]
     sources: list[Any]
     separator: str
-    stride: int
     options: dict[str, Any]
     said: str
 
@@ -80,9 +78,9 @@ def scan_text(files: Sequence[str], form: Format, ids: Collection[str], said: st
     """Returns a scan of text files, the columns named in `ids` read as text."""
     text = _prepare(files, form, said)
     raw, columns = _columns(text, form)
-    kept = dict(zip(raw[:: text.stride], columns, strict=True))
+    kept = dict(zip(raw, columns, strict=True))
     as_text = [old for old, new in kept.items() if new in ids]
-    schema = _infer(text, as_text, [name for name in raw if name not in kept])
+    schema = _infer(text, as_text)
     # Of a column without values nothing is known, so it fits whatever it is used for.
     void = {name for name, dtype in schema.items() if dtype == pl.Null}
     schema |= dict.fromkeys(void, pl.String())
@@ -90,7 +88,7 @@ def scan_text(files: Sequence[str], form: Format, ids: Collection[str], said: st
     def scan_files(which: Sequence[int]) -> pl.LazyFrame:
         sources = [text.sources[index] for index in which]
         frame = pl.scan_csv(sources, schema=schema, **text.options)
-        if not void and list(kept) == columns == raw:
+        if not void and columns == raw:
             return frame
         return frame.select(
             (pl.col(old).cast(pl.Null) if old in void else pl.col(old)).alias(new)
@@ -108,14 +106,14 @@ def format_path(said: str) -> str:
 def _prepare(files: Sequence[str], form: Format, said: str) -> _Text:
     ending = Path(files[0].lower().removesuffix(".gz")).suffix
     separator = form.separator or SEPARATORS[ending]
-    same = len(set(separator)) == 1 and separator.isascii()
+    # polars separates at one character; more are replaced by one that texts do not have.
+    same = len(separator) == 1 and separator.isascii()
     return _Text(
         files=files,
         sources=list(files) if same else [_stood_in(file, separator, said) for file in files],
         separator=separator,
-        stride=len(separator) if same else 1,
         options={
-            "separator": separator[0] if same else _STAND_IN,
+            "separator": separator if same else _STAND_IN,
             "has_header": form.header,
             "glob": False,
         },
@@ -141,28 +139,24 @@ def _columns(text: _Text, form: Format) -> tuple[list[str], list[str]]:
     """Returns polars' names of all columns, and the names of the fields."""
     seen = [_header(text, index) for index in range(len(text.files))]
     for file, names in zip(text.files, seen, strict=True):
-        if len(names) % text.stride != 1 % text.stride:
-            raise _between(text, file)
         if form.header and names != seen[0]:
-            first, other = seen[0][:: text.stride], names[:: text.stride]
             raise DataError(
                 Problem(
                     f"{text.files[0]} and {file} differ in their columns: "
-                    f"{some(first, 20)} and {some(other, 20)}",
+                    f"{some(seen[0], 20)} and {some(names, 20)}",
                     text.said,
                 )
             )
-        fields = len(names[:: text.stride])
-        if form.names is not None and fields != len(form.names):
+        if form.names is not None and len(names) != len(form.names):
             raise ConfigError(
                 Problem(
-                    f"{len(form.names)} names, but {file} has {fields} fields with the "
+                    f"{len(form.names)} names, but {file} has {len(names)} fields with the "
                     f"separator {text.separator!r}",
                     format_path(text.said) + ".names",
                 )
             )
     raw = seen[0]
-    return raw, list(form.names) if form.names is not None else raw[:: text.stride]
+    return raw, list(form.names) if form.names is not None else raw
 
 
 def _header(text: _Text, index: int) -> list[str]:
@@ -177,9 +171,7 @@ def _header(text: _Text, index: int) -> list[str]:
     return names
 
 
-def _infer(
-    text: _Text, as_text: Collection[str], between: Collection[str]
-) -> dict[str, pl.DataType]:
+def _infer(text: _Text, as_text: Collection[str]) -> dict[str, pl.DataType]:
     """Returns the dtypes of all columns, from all rows of all files; Null without a value.
 
     Raises:
@@ -196,8 +188,6 @@ def _infer(
         except UNREADABLE as error:
             raise _unreadable_text(text, file, error) from error
         values = counts.row(0, named=True)
-        if any(values[name] for name in between):
-            raise _between(text, file)
         for name, dtype in schema.items():
             known = dtype if values[name] or name in as_text else pl.Null()
             found[name] = _supertype(found.get(name, known), known) or pl.String()
@@ -208,22 +198,10 @@ def _unreadable_text(text: _Text, file: str, error: BaseException) -> DataError:
     """Returns what is wrong with the lines of a file."""
     if "more fields" not in str(error):
         return unreadable(file, "text", error, text.said)
-    if text.stride > 1:
-        return _between(text, file)
     return DataError(
         Problem(
             f"{file}: some lines have more fields than the first; is the separator "
             f"{text.separator!r}, and are texts quoted?",
-            text.said,
-        )
-    )
-
-
-def _between(text: _Text, file: str) -> DataError:
-    return DataError(
-        Problem(
-            f"{file}: some lines are not separated by {text.separator!r} alone: a field has "
-            f"{text.separator[0]!r} in it, or the separator is another",
             text.said,
         )
     )

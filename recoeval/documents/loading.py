@@ -61,7 +61,7 @@ def load_document(
     environ = os.environ if environ is None else environ
     try:
         file = Path(path).expanduser()
-        file.resolve()
+        os.path.realpath(file)
     except (OSError, ValueError, RuntimeError):
         shown = printable(os.fspath(path))
         raise ConfigError(Problem("this is not the path of a file", "", shown)) from None
@@ -167,7 +167,7 @@ class _Files:
 
     def load(self, path: Path, source: str) -> Value:
         """Returns a file merged over all that it extends."""
-        real = path.resolve()
+        real = Path(os.path.realpath(path))
         if real not in self.cache:
             inner = replace(self, chain=(*self.chain, (real, source)))
             self.cache[real] = inner.resolve(
@@ -207,7 +207,7 @@ class _Files:
             words = Words(self.environ, None)
             name = Path(words.expand(entry.content, dates=False)[0]).expanduser()
             path = folder / name
-            real = path.resolve()
+            real = Path(os.path.realpath(path))
             missing = not path.is_file()
         except Unusable as error:
             raise refused(str(error)) from None

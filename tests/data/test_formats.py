@@ -279,22 +279,13 @@ BAD_FILES: dict[str, tuple[dict[str, str | bytes], str, dict[str, Any], str]] = 
             "is the separator ',', and are texts quoted?"
         ),
     ),
-    "separator in a field": (
-        {"log.dat": "user_id::item_id\n1::2\n1::a:b\n"},
-        "log.dat",
-        {"format": {"separator": "::"}},
-        (
-            "interactions.path: @/log.dat: some lines are not separated by '::' alone: a field has "
-            "':' in it, or the separator is another"
-        ),
-    ),
     "separator between fields": (
         {"log.dat": "user_id::item_id::n\n1::2::3\n1:2:3:4:5\n"},
         "log.dat",
         {"format": {"separator": "::"}},
         (
-            "interactions.path: @/log.dat: some lines are not separated by '::' alone: a field has "
-            "':' in it, or the separator is another"
+            "interactions.item_id: 1 row without item_id, e.g. user_id '1:2:3:4:5'; "
+            'fix the log, or leave them out: where: "item_id IS NOT NULL"'
         ),
     ),
     "shorter separator": (
@@ -302,8 +293,10 @@ BAD_FILES: dict[str, tuple[dict[str, str | bytes], str, dict[str, Any], str]] = 
         "log.dat",
         {"format": {"separator": "::"}},
         (
-            "interactions.path: @/log.dat: some lines are not separated by '::' alone: a field has "
-            "':' in it, or the separator is another"
+            "interactions.user_id: no such column in @/log.dat. Columns: user_id:item_id. "
+            "Name it: columns: {user_id: ...}\n"
+            "interactions.item_id: no such column in @/log.dat. Columns: user_id:item_id. "
+            "Name it: columns: {item_id: ...}"
         ),
     ),
     "half a separator at the end": (
@@ -311,8 +304,8 @@ BAD_FILES: dict[str, tuple[dict[str, str | bytes], str, dict[str, Any], str]] = 
         "log.dat",
         {"format": {"separator": "::"}},
         (
-            "interactions.path: @/log.dat: some lines are not separated by '::' alone: a field has "
-            "':' in it, or the separator is another"
+            "interactions.item_id: no such column in @/log.dat. Columns: user_id, item_id:. "
+            "Name it: columns: {item_id: ...}"
         ),
     ),
     "stand-in in the text": (
@@ -443,3 +436,12 @@ def test_scan_is_for_any_table(tmp_path):
         f"items.table: no such file or folder: {tmp_path}/no.csv",
         3,
     )
+
+
+def test_a_field_may_hold_a_part_of_the_separator(tmp_path):
+    text = "1::a:b::2026-01-01T10:00:00Z\n2::c::2026-01-02T00:00:00Z\n"
+    path = put(tmp_path / "log.dat", text)
+    form = {"separator": "::", "header": False, "names": ["user_id", "item_id", "timestamp"]}
+    found = read(path, format=form, timestamp_unit="iso")
+    assert found["item_id"].to_list() == ["a:b", "c"]
+    assert found["timestamp"].dt.hour().to_list() == [10, 0]

@@ -240,3 +240,11 @@ def test_movietweetings_keeps_its_zeros(real_data):
     assert found.schema["item_id"] == pl.String
     assert found.schema["user_id"] == pl.Int64
     assert "0133093" in found["item_id"]
+
+
+def test_nan_is_null_so_that_it_passes_no_rule():
+    # NaN compares as larger than every number: `dwell > 30` would hold.
+    nan = float("nan")
+    rows = {"user_id": [1, 2, 3], "item_id": [1, 2, 3], "dwell": [nan, 31.0, None]}
+    assert of_frame(rows)["dwell"].to_list() == [None, 31.0, None]
+    assert of_frame(rows, where="dwell > 30")["user_id"].to_list() == [2]

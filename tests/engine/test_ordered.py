@@ -1,4 +1,6 @@
 import math
+import operator
+from functools import reduce
 
 import numpy as np
 import polars as pl
@@ -43,7 +45,8 @@ def test_sums_go_from_the_first_row_to_the_last_whatever_stands_around_them():
     whole = sum_runs(many, ["q"], ["x"])
     for number in range(40):
         alone = many.filter(pl.col("q") == number)
-        assert whole["x"][number] == sum(alone["x"].to_list())
+        # Not sum(), which compensates for rounding from Python 3.12 on.
+        assert whole["x"][number] == reduce(operator.add, alone["x"].to_list())
         assert sum_runs(alone, ["q"], ["x"])["x"].item() == whole["x"][number]
 
 

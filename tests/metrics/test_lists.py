@@ -78,8 +78,9 @@ def test_lists_without_scores_have_no_ties(score, unknown):
 
 def test_a_list_of_one_scored_row_has_no_tie_but_counts(score):
     lists, scores = {"u": "ab", "v": "c"}, {"u": [0.5, 0.5], "v": [0.5]}
-    found = score(lists, TRUTH, ["tie_share@1"], scores=scores)
+    found = score(lists, TRUTH, ["tie_share@1", "coverage"], scores=scores)
     assert found["tie_share@1"].to_list() == [1.0, 0.0, None]
+    assert found["coverage"].to_list() == [1.0, 1.0, 0.0]
     assert pooled(found, "tie_share@1") == 0.5
 
 

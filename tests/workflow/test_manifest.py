@@ -193,8 +193,8 @@ output: {{path: "{runs}"}}
     ("log", "lists", "runs"),
     [
         ("log.parquet", "lists.parquet", "runs"),
-        ("../work/log.parquet", "./lists.parquet", "../runs"),
-        ("${PLACE:-../work}/log.parquet", "${PLACE:-.}/lists.parquet", "${OUT:-runs}"),
+        ("../here/log.parquet", "./lists.parquet", "../runs"),
+        ("${PLACE:-../here}/log.parquet", "${PLACE:-.}/lists.parquet", "${OUT:-runs}"),
         ("${FOLDER}/log.parquet", "${FOLDER}/lists.parquet", "${FOLDER}/runs"),
         ("dt={date}/../log.parquet", "lists.parquet", "runs"),
     ],
@@ -206,15 +206,15 @@ def test_the_stored_configuration_reproduces_the_run(
     lists: str,
     runs: str,
 ) -> None:
-    monkeypatch.setenv("FOLDER", str(tmp_path / "work"))
+    monkeypatch.setenv("FOLDER", str(tmp_path / "here"))
     text = NIGHTLY.format(log=log, lists=lists, runs=runs)
     text = text.replace('"${ROUNDS:-4}"', "${ROUNDS:-4}").replace("{factors", "{ factors")
     text = re.sub(r"als: \{ factors: 2, iterations: (.*?)\}\n", "als:\n    iterations: 4\n", text)
-    path = write_yaml(tmp_path / "work", text)
-    (tmp_path / "work" / "dt=2026-01-13").mkdir()
+    path = write_yaml(tmp_path / "here", text)
+    (tmp_path / "here" / "dt=2026-01-13").mkdir()
     monkeypatch.chdir(tmp_path)
     day = datetime(2026, 1, 13, tzinfo=UTC).date()
-    first = rv.run("work/nightly.yaml", date=day)
+    first = rv.run("here/nightly.yaml", date=day)
     folder = first.path.resolve()
     assert path.exists()
     # From another folder, without the date.
@@ -236,7 +236,7 @@ def test_the_environment_is_not_stored(tmp_path: Path, monkeypatch: pytest.Monke
     text = NIGHTLY.format(log="log.parquet", lists="lists.parquet", runs="runs")
     text = text.replace("\"event = 'click' AND dwell > ${LEAST:-30}\"", f'"{rule}"')
     text = text.replace('"${ROUNDS:-4}"', "4")
-    run = rv.run(write_yaml(tmp_path / "work", text))
+    run = rv.run(write_yaml(tmp_path / "here", text))
     stored = (run.path / "config.yaml").read_text("utf-8")
     assert rule in stored
     assert "30.015625" not in stored
