@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
 import polars as pl
@@ -152,23 +152,32 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome of all constraints.
+    """The outcome of all constraints, and whether the numbers can be believed.
 
     Args:
-        outcome: fail when a constraint of severity error failed; inconclusive when one of
+        outcome: suspicious when the numbers cannot be right, whatever the constraints say;
+            fail when a constraint of severity error failed; inconclusive when one of
             them could not be decided; else pass.
         checks: one a constraint, generator and bucket.
         outcomes: one a constraint and generator: (constraint, severity, generator, outcome).
+        suspicions: what cannot be right: (generator, reason).
     """
 
-    outcome: Outcome
+    outcome: Outcome | Literal["suspicious"]
     checks: tuple[Check, ...]
     outcomes: tuple[tuple[str, str, str, Outcome], ...]
+    suspicions: tuple[tuple[str, str], ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """1 when a constraint of severity error failed, else 0."""
-        return int(self.outcome == "fail")
+        """1 when a constraint of severity error failed or the numbers are suspicious, else 0."""
+        return int(self.outcome in ("fail", "suspicious"))
+
+    def doubted(self, suspicions: Sequence[tuple[str, str]]) -> Verdict:
+        """Returns the verdict with (generator, reason) of what cannot be right."""
+        if not suspicions:
+            return self
+        return replace(self, outcome="suspicious", suspicions=tuple(suspicions))
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the verdict as plain values for JSON."""
@@ -177,6 +186,7 @@ class Verdict:
             "outcome": self.outcome,
             "constraints": [dict(zip(names, row, strict=True)) for row in self.outcomes],
             "checks": [asdict(check) for check in self.checks],
+            "suspicions": [list(pair) for pair in self.suspicions],
         }
 
 

@@ -55,7 +55,12 @@ _POLICY_OF: Final = {
     "dropped_cold_items": "cold_items",
     "zero_relevant_queries": "zero_relevant",
 }
-_TONES: Final[Mapping[str, Tone]] = {"pass": "good", "fail": "bad", "inconclusive": "doubt"}
+_TONES: Final[Mapping[str, Tone]] = {
+    "pass": "good",
+    "fail": "bad",
+    "suspicious": "bad",
+    "inconclusive": "doubt",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,17 +318,21 @@ def verdict_lines(verdict: Verdict) -> tuple[Word, ...]:
         Verdict: pass (exit code 0); 0 of 1 pass, 1 warning
           warning: als: x@5 >= 1
     """
-    if not verdict.outcomes:
+    if not verdict.outcomes and not verdict.suspicions:
         return (Word("Verdict: none, there are no constraints", "plain"),)
     kinds = Counter(_kind(severity, outcome) for _, severity, _, outcome in verdict.outcomes)
     said = [f"{kinds['pass']} of {len(verdict.outcomes)} pass"]
+    if not verdict.outcomes:
+        said = ["there are no constraints"]
     for kind, words in (("fail", "fail"), ("warning", "warning"), ("inconclusive", "inconclusive")):
         if kinds[kind]:
             plural = "s" if kind == "warning" and kinds[kind] > 1 else ""
             said.append(f"{kinds[kind]} {words}{plural}")
-    outcome = "FAIL" if verdict.outcome == "fail" else verdict.outcome
+    outcome = verdict.outcome.upper() if verdict.exit_code else verdict.outcome
     first = f"Verdict: {outcome} (exit code {verdict.exit_code}); {', '.join(said)}"
     lines = [Word(first, _TONES[verdict.outcome])]
+    for generator, reason in verdict.suspicions:
+        lines.append(Word(f"  suspicious: {generator}: {reason}", "bad"))
     for text, severity, generator, found in verdict.outcomes:
         if found != "pass":
             kind = _kind(severity, found)

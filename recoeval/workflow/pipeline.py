@@ -13,7 +13,8 @@ import polars as pl
 
 from recoeval.analysis.constraints import Verdict, check_constraints
 from recoeval.analysis.results import Evaluation
-from recoeval.columns import ITEM_ID, QUERY_ID
+from recoeval.analysis.suspicion import find_cold_hits
+from recoeval.columns import GENERATOR, ITEM_ID, QUERY_ID
 from recoeval.data.failures import gist, reading
 from recoeval.data.inputs import count_lists, require_overlap, unlike_types
 from recoeval.data.listcheck import check_lists
@@ -80,7 +81,7 @@ def _run(loaded: Loaded, frame: object | None, record: Record) -> Run:
         channels = {name: work.evaluate(name) for name in config.generators}
         with record.stage("summary and constraints"):
             evaluation = work.summarise(channels)
-            verdict = _judge(config, evaluation)
+            verdict = _judge(config, prepared, evaluation)
         with record.stage("write"):
             manifest = record.manifest(loaded, log, prepared, evaluation, directory.run_id)
             text = loaded.stored_yaml()
@@ -89,13 +90,24 @@ def _run(loaded: Loaded, frame: object | None, record: Record) -> Run:
         directory.discard_unfinished()
 
 
-def _judge(config: Config, evaluation: Evaluation) -> Verdict:
-    return check_constraints(
+def _judge(config: Config, prepared: Prepared, evaluation: Evaluation) -> Verdict:
+    verdict = check_constraints(
         config.constraints,
         evaluation.summary,
         baselines=config.baselines,
         labels=evaluation.buckets,
     )
+    suspicions = []
+    for name, generator in config.generators.items():
+        reason = find_cold_hits(
+            evaluation.hits.filter(pl.col(GENERATOR) == name),
+            prepared.truth.queries,
+            prepared.train.rows,
+            serves_cold_users=generator.serves_cold_users,
+            serves_cold_items=generator.serves_cold_items,
+        )
+        suspicions += [(name, reason)] if reason else []
+    return verdict.doubted(suspicions)
 
 
 @dataclass(frozen=True, slots=True)

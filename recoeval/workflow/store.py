@@ -245,7 +245,8 @@ def _verdict(content: Mapping[str, Any], file: Path) -> Verdict:
             (row["constraint"], row["severity"], row["generator"], row["outcome"])
             for row in content["constraints"]
         )
-        return Verdict(content["outcome"], checks, outcomes)
+        suspicions = tuple((name, reason) for name, reason in content["suspicions"])
+        return Verdict(content["outcome"], checks, outcomes, suspicions)
     except KeyError as error:
         raise DataError(Problem(f"has no {error}", str(file))) from error
     except TypeError as error:

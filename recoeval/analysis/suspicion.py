@@ -1,0 +1,44 @@
+"""Results that cannot be right: a sign that test data leaked into training."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from recoeval.columns import ITEM_ID, QUERY_ID, USER_ID
+
+__all__ = ["find_cold_hits"]
+
+
+def find_cold_hits(
+    hits: pl.DataFrame,
+    queries: pl.DataFrame,
+    train: pl.LazyFrame,
+    *,
+    serves_cold_users: bool,
+    serves_cold_items: bool,
+) -> str | None:
+    """Returns what is suspicious about the hits of a generator, or None.
+
+    A model that says that it cannot serve users or items without a train row, and yet finds
+    the relevant item of such a pair, has learned from something else.
+
+    Args:
+        hits: HITS of the generator.
+        queries: query_id, user_id of the evaluated queries.
+        train: train rows: user_id, item_id.
+        serves_cold_users: whether it can serve users without a train row.
+        serves_cold_items: whether it can list items without a train row.
+    """
+    found = hits.lazy().join(queries.lazy().select(QUERY_ID, USER_ID), on=QUERY_ID)
+    kinds = []
+    for served, column, kind in (
+        (serves_cold_users, USER_ID, "users"),
+        (serves_cold_items, ITEM_ID, "items"),
+    ):
+        if not served:
+            cold = found.join(train.select(column), on=column, how="anti")
+            count = cold.select(pl.len()).collect(engine="streaming").item()
+            kinds += [f"{count} on {kind}"] if count else []
+    if not kinds:
+        return None
+    return f"hits that it cannot have: {' and '.join(kinds)} without a train row"
