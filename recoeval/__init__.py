@@ -32,3 +32,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'recoeval' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Returns the public names, loaded or not."""
+    return sorted(__all__)

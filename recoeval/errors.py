@@ -83,8 +83,9 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
         >>> did_you_mean("factrs", ["factors", "alpha"])
         " Did you mean 'factors'?"
     """
-    close = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    by_lower = {choice.lower(): choice for choice in choices}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
 
 
 def some(values: Iterable[object], limit: int = 5) -> str:

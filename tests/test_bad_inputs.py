@@ -13,6 +13,7 @@ import recoeval as rv
 from recoeval.cli import main
 from recoeval.errors import RecoevalError
 from recoeval.generators import Popularity
+from recoeval.metrics import METRICS
 
 CASES: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("cases").joinpath("bad_inputs.yaml").read_text("utf-8")
@@ -142,6 +143,7 @@ def test_bad_input(
     out, err = capsys.readouterr()
     err = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{6}", "{run}", err)
     err = re.sub(r"later than [\d-]+T[\d:]+Z", "later than {tomorrow}", err)
+    err = err.replace(f"Metrics: {', '.join(METRICS)}", "Metrics: {metrics}")
     assert (err.rstrip("\n"), code) == (case["stderr"].rstrip("\n"), case["code"])
     assert out == ""
     nothing_is_left()

@@ -66,7 +66,7 @@ def measured(case: Case) -> Case:
     return replace(case, metrics=[name for name in case.metrics if name not in without])
 
 
-# Laws of definitions.md, section 4.
+# Laws of docs/definitions.md.
 
 
 @ENGINES

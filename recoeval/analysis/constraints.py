@@ -155,15 +155,15 @@ class Verdict:
     """The outcome of all constraints, and whether the numbers can be believed.
 
     Args:
-        outcome: suspicious when the numbers cannot be right, whatever the constraints say;
-            fail when a constraint of severity error failed; inconclusive when one of
-            them could not be decided; else pass.
+        outcome: none when there are no constraints; suspicious when the numbers cannot be
+            right, whatever the constraints say; fail when a constraint of severity error
+            failed; inconclusive when one of them could not be decided; else pass.
         checks: one a constraint, generator and bucket.
         outcomes: one a constraint and generator: (constraint, severity, generator, outcome).
         suspicions: what cannot be right: (generator, reason).
     """
 
-    outcome: Outcome | Literal["suspicious"]
+    outcome: Outcome | Literal["none", "suspicious"]
     checks: tuple[Check, ...]
     outcomes: tuple[tuple[str, str, str, Outcome], ...]
     suspicions: tuple[tuple[str, str], ...] = ()
@@ -261,7 +261,7 @@ def check_constraints(
     if problems:
         raise ConfigError(*problems)
     binding = {outcome for _, severity, _, outcome in outcomes if severity == "error"}
-    overall: Outcome = "pass"
+    overall: Outcome | Literal["none"] = "pass" if outcomes else "none"
     if binding & {"fail", "inconclusive"}:
         overall = "fail" if "fail" in binding else "inconclusive"
     return Verdict(overall, tuple(checks), tuple(outcomes))

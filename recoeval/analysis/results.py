@@ -23,7 +23,7 @@ from recoeval.metrics.base import Measure, parse_metric
 __all__ = ["Evaluation"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Evaluation:
     """Results of an evaluation; all tables are polars frames.
 
@@ -47,6 +47,10 @@ class Evaluation:
     measures: tuple[Measure, ...]
     buckets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     baselines: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        labels = ", ".join(measure.label for measure in self.measures)
+        return f"Evaluation(generators: {', '.join(self.generators)}; metrics: {labels})"
 
     @property
     def per_user(self) -> pl.DataFrame:
@@ -103,15 +107,17 @@ class Evaluation:
         known = [measure.label for measure in self.measures]
         for index, measure in enumerate(constrained_measures(bound)):
             if measure.label not in known:
-                raise _no_such("metric", measure.label, known, f"constraints.{index}.metric")
+                place = f"constraints.{index}.metric"
+                text = f"{measure.label} was not computed here. Choices: {', '.join(known)}"
+                raise ConfigError(Problem(text, place))
         return check_constraints(bound, self.summary, baselines=self.baselines, labels=self.buckets)
 
 
-def _no_such(what: str, name: str, choices: Iterable[str], path: str | None = None) -> ConfigError:
+def _no_such(what: str, name: str, choices: Iterable[str]) -> ConfigError:
     names = list(choices)
     hint = did_you_mean(name, names)
     text = f"unknown {what} {name!r}.{hint} Choices: {', '.join(names)}"
-    return ConfigError(Problem(text, what if path is None else path))
+    return ConfigError(Problem(text, what))
 
 
 def _one_of(what: str, name: str | None, choices: Sequence[str]) -> str:

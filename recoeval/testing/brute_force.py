@@ -78,7 +78,7 @@ def oracle(
     policies: Mapping[str, str] | None = None,
     tie: str = "ascending",
 ) -> OracleResult:
-    """Returns all values of definitions.md, sections 3 to 6, computed by brute force.
+    """Returns all values of docs/definitions.md, computed by brute force.
 
     Args:
         recs: rows with query_id and/or user_id, item_id, rank and/or score, and generator

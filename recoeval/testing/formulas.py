@@ -1,4 +1,4 @@
-"""Formulas of one query and of a pool of lists, from definitions.md sections 4 and 6."""
+"""Formulas of one query and of a pool of lists, from docs/definitions.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantiles, intervals and bucket labels, from definitions.md section 5, in plain Python."""
+"""Quantiles, intervals and bucket labels, from docs/definitions.md, in plain Python."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ def load_config(
     config: str | os.PathLike[str] | Mapping[str, Any],
     *,
     sets: Sequence[str] | Mapping[str, Any] = (),
-    date: datetime.date | None = None,
+    date: datetime.date | str | None = None,
     framed: bool = False,
 ) -> Loaded:
     """Returns a configuration, checked.
@@ -294,10 +294,11 @@ def load_config(
     Raises:
         ConfigError: all that is wrong with it, each problem with its place.
     """
+    day = _day(date)
     if isinstance(config, Mapping):
-        document = document_of(config, sets=sets, date=date)
+        document = document_of(config, sets=sets, date=day)
     else:
-        document = load_document(config, sets=sets, date=date)
+        document = load_document(config, sets=sets, date=day)
     document = resolve_paths(document)
     loaded = Loaded(validate(document, Config), document)
     with loaded.locating_errors():
@@ -305,3 +306,14 @@ def load_config(
         if problems:
             raise ConfigError(*problems)
     return loaded
+
+
+def _day(date: datetime.date | str | None) -> datetime.date | None:
+    if not isinstance(date, str):
+        return date
+    try:
+        return datetime.date.fromisoformat(date)
+    except ValueError:
+        raise ConfigError(
+            Problem(f"expected a day such as 2026-11-29, got {date!r}", "date")
+        ) from None

@@ -26,6 +26,9 @@ from recoeval.workflow.store import COMPLETE
 
 __all__ = ["Record", "definitions_of"]
 
+EARLIEST_YEAR = 1990
+"""Logs that end before it were probably read with a wrong unit of time."""
+
 PACKAGES = ("recoeval", "polars", "pyarrow", "numpy", "scipy", "implicit", "pydantic", "PyYAML")
 
 
@@ -112,6 +115,9 @@ def _notes(config: Config, prepared: Prepared) -> list[str]:
             f"{', '.join(trained)}: trained with {prepared.train.threads} threads, so that the "
             "factors differ in the last bits between runs; engine.threads: 1 makes them equal"
         )
+    ends = [facts["end"] for facts in prepared.log.values() if facts["end"] is not None]
+    if ends and max(ends).year < EARLIEST_YEAR:
+        notes.append(f"all times lie before {EARLIEST_YEAR}: is timestamp_unit right?")
     return notes
 
 
@@ -130,8 +136,14 @@ def _inputs(config: Config, log: Log) -> list[dict[str, Any]]:
             "sha256": _hash_file(file),
         }
         for role, path in roles.items()
-        for file in map(Path, find_files(path, said=role))
+        for file in _files(path, role)
     ]
+
+
+def _files(path: str, role: str) -> list[Path]:
+    """Returns the files of a path; a single one may have any ending (TREC runs)."""
+    single = Path(path).expanduser()
+    return [single] if single.is_file() else [Path(file) for file in find_files(path, said=role)]
 
 
 def _hash_file(path: Path) -> str:

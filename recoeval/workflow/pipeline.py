@@ -37,7 +37,7 @@ def run(
     config: str | Path | Mapping[str, Any],
     *,
     set: Sequence[str] | Mapping[str, Any] = (),  # noqa: A002 - as --set on the command line
-    date: date | None = None,
+    date: date | str | None = None,
     interactions: object | None = None,
     progress: Progress | None = None,
 ) -> Run:
@@ -46,7 +46,7 @@ def run(
     Args:
         config: path of the YAML file, or its content as a mapping.
         set: changes: {"generators.als.factors": 128}, or texts "generators.als.factors=128".
-        date: what {date} in a path stands for.
+        date: what {date} in a path stands for; text such as "2026-11-29" too.
         interactions: the log as a frame (polars, or anything with the Arrow stream protocol);
             the configuration then names no path.
         progress: is told each stage; silent by default.

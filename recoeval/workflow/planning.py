@@ -45,7 +45,7 @@ def plan(
     config: str | os.PathLike[str] | Mapping[str, Any],
     *,
     set: Sequence[str] | Mapping[str, Any] = (),  # noqa: A002 - as --set on the command line
-    date: datetime.date | None = None,
+    date: datetime.date | str | None = None,
 ) -> Plan:
     """Returns what a run would do; no rows are read but those that tell the types of text files.
 

@@ -33,7 +33,7 @@ RECOMMENDATIONS = "recommendations"
 COMPLETE = "complete"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Run:
     """A finished run.
 
@@ -48,6 +48,9 @@ class Run:
     evaluation: Evaluation
     verdict: Verdict
     manifest: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}, verdict: {self.verdict.outcome})"
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -227,7 +230,7 @@ def _read_json(folder: Path, name: str) -> dict[str, Any]:
     if not folder.is_dir():
         raise DataError(Problem("no such run directory", str(folder)))
     if not file.is_file():
-        text = f"no {name}: the run did not finish, its numbers are not to be used"
+        text = f"no {name}: this is no run, or one that did not finish and decides nothing"
         raise DataError(Problem(text, str(folder)))
     try:
         content = json.loads(file.read_bytes())

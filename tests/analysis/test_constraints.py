@@ -489,7 +489,7 @@ def test_a_constraint_that_binds_nobody_is_no_silent_pass():
 @pytest.mark.parametrize(
     ("outcomes", "overall"),
     [
-        ([], "pass"),
+        ([], "none"),
         ([("error", "pass"), ("error", "pass")], "pass"),
         ([("error", "inconclusive"), ("error", "pass")], "inconclusive"),
         ([("error", "inconclusive"), ("error", "fail")], "fail"),
@@ -541,6 +541,7 @@ def test_a_verdict_as_plain_values():
                 "users_needed": None,
             }
         ],
+        "suspicions": [],
     }
 
 

@@ -1,4 +1,4 @@
-"""The formulas of definitions.md, section 4, on lists that fit on a napkin."""
+"""The formulas of docs/definitions.md on lists that fit on a napkin."""
 
 from math import log2
 

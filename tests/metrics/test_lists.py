@@ -1,4 +1,4 @@
-"""Quality of the lists as delivered: definitions.md, section 6."""
+"""Quality of the lists as delivered: docs/definitions.md."""
 
 import polars as pl
 import pytest

@@ -208,3 +208,15 @@ def test_the_schema_names_everything() -> None:
         assert cls.__name__ in schema["$defs"]
     # Editors do not know pydantic's word for "look at the key".
     assert "discriminator" not in text
+
+
+def test_a_day_may_be_text(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    config = tiny_config(tmp_path) | {"interactions": {"path": str(tmp_path / "{date}.parquet")}}
+    path.rename(tmp_path / "2026-11-29.parquet")
+    loaded = load_config(config, date="2026-11-29")
+    assert loaded.config.interactions is not None
+    assert loaded.config.interactions.path == str(tmp_path / "2026-11-29.parquet")
+    with pytest.raises(ConfigError) as error:
+        load_config(config, date="29.11.2026")
+    assert str(error.value) == "date: expected a day such as 2026-11-29, got '29.11.2026'"

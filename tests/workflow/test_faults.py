@@ -120,7 +120,7 @@ def test_kill_9_at_each_step_of_writing(nightly: Path, event: int) -> None:
     if not whole:
         with pytest.raises(DataError) as caught:
             rv.open_run(path)
-        said = "no manifest.json: the run did not finish, its numbers are not to be used"
+        said = "no manifest.json: this is no run, or one that did not finish and decides nothing"
         assert str(caught.value) == f"{path}: {said}"
     # What is left is in nobody's way.
     again = rv.run(nightly)

@@ -1,3 +1,4 @@
+import gzip
 import hashlib
 import json
 import re
@@ -253,3 +254,26 @@ def test_set_is_part_of_the_stored_configuration(tmp_path: Path, kind: str) -> N
     again = rv.run(run.path / "config.yaml")
     assert again.summary.equals(run.summary)
     assert again.manifest["config_sha256"] == run.manifest["config_sha256"]
+
+
+@pytest.mark.parametrize("name", ["served.run", "served.run.gz"])
+def test_a_trec_run_is_an_input_like_any_other(tmp_path: Path, name: str) -> None:
+    text = "".join(f"{user} Q0 30 1 2.5 tag\n" for user in (1, 2, 3, 4)).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    served = {"type": "precomputed", "path": str(path)}
+    served |= {"user_id_type": "int", "item_id_type": "int"}
+    run = rv.run(tiny_config(tmp_path, generators={"served": served}))
+    (found,) = [each for each in run.manifest["inputs"] if each["role"] == "generators.served"]
+    assert found["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_log_of_1970_asks_for_the_unit_of_time(tmp_path: Path) -> None:
+    times = tiny().with_columns(pl.col("timestamp").dt.epoch("s"))
+    times.write_parquet(tmp_path / "log.parquet")
+    log = {"timestamp_unit": "ms"}
+    split = {"type": "time", "fraction": 0.4}
+    run = rv.run(tiny_config(tmp_path, interactions=log, split=split))
+    assert "all times lie before 1990: is timestamp_unit right?" in run.manifest["notes"]
+    right = rv.run(tiny_config(tmp_path, interactions={"timestamp_unit": "s"}, split=split))
+    assert not any("1990" in note for note in right.manifest["notes"])

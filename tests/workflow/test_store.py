@@ -99,7 +99,7 @@ def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
 def test_without_a_manifest_there_is_no_run(tmp_path: Path) -> None:
     run = finished(tmp_path)
     (run.path / "manifest.json").unlink()
-    said = "no manifest.json: the run did not finish, its numbers are not to be used"
+    said = "no manifest.json: this is no run, or one that did not finish and decides nothing"
     assert refused(run.path) == f"{run.path}: {said}"
 
 
