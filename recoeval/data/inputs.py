@@ -332,7 +332,13 @@ def _require_common_items(lists: Lists, truth: AskedTruth, history: History) -> 
 
 
 def unlike_types(
-    rows: pl.LazyFrame, other: pl.LazyFrame, column: str, what: str, than: str
+    rows: pl.LazyFrame,
+    other: pl.LazyFrame,
+    column: str,
+    what: str,
+    than: str,
+    *,
+    remedy: str = ", so that both are integers or both are text",
 ) -> Problem | None:
     """Returns a problem if two tables hold ids of different types, with examples of both.
 
@@ -342,6 +348,7 @@ def unlike_types(
         column: the id.
         what: name of the first in the error.
         than: name of the other in the error.
+        remedy: how to cast.
     """
     ours, theirs = (frame.collect_schema()[column] for frame in (rows, other))
     if ours == theirs:
@@ -349,7 +356,7 @@ def unlike_types(
     mine, others = _examples(rows, column), _examples(other, column)
     return Problem(
         f"{ours}, but {than} has {theirs}; e.g. {some(mine)} against {some(others)}. "
-        f"Cast one side, so that both are integers or both are text",
+        f"Cast one side{remedy}",
         f"{what}.{column}",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import polars as pl
@@ -79,7 +80,7 @@ def scan_interactions(
     problems = [
         Problem(
             f"no such column in {said}. Columns: {listed(names)}. "
-            f"Name it: columns: {{{name}: ...}}",
+            f"Name it: columns: {{{name}: ...}}{_layout_hint(names, text=text)}",
             f"{path}.{name}",
         )
         for name in (USER_ID, ITEM_ID)
@@ -104,6 +105,17 @@ def scan_interactions(
     rows = rows.select(*first, *(name for name in names if name not in first))
     rows = _without_nan(rows)
     return _by_rules(rows, source, path, said)
+
+
+def _layout_hint(names: Sequence[str], *, text: bool) -> str:
+    """Returns what may be wrong with the layout of a text file, or ""."""
+    if not text:
+        return ""
+    if len(names) == 1:
+        return '; or is another separator meant? format: {separator: ";"}'
+    if any(name[:1].isdigit() for name in names):
+        return "; or is there no header? format: {header: false, names: [user_id, ...]}"
+    return ""
 
 
 def _without_nan(rows: pl.LazyFrame) -> pl.LazyFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -25,7 +25,25 @@ from recoeval.columns import (
 from recoeval.metrics import Measure
 from recoeval.report.values import MARK, Cell, Column, Count, Group, Interval, Rate, Row, Table
 
-__all__ = ["bucket_tables", "leading_measure", "list_quality", "metric_table"]
+__all__ = [
+    "FEW_NOTE",
+    "bucket_tables",
+    "is_marked",
+    "leading_measure",
+    "list_quality",
+    "metric_table",
+    "shown_ends",
+    "size_of",
+    "value_of",
+]
+
+FEW_NOTE: Final = (
+    f"{MARK}  too few users: fewer than {FEW_USERS}, or fewer than {FEW_NON_ZERO} with a value "
+    "other than 0"
+)
+
+_COUNTS: Final = frozenset({"hits"})
+"""Metrics whose values may exceed 1."""
 
 
 def leading_measure(measures: Sequence[Measure], verdict: Verdict) -> Measure | None:
@@ -109,10 +127,8 @@ def bucket_tables(
         part = summary.filter(pl.col(BUCKET_BY) == name)
         for own in part.partition_by(GENERATOR, BUCKET, maintain_order=True):
             generator, bucket, users = own.select(GENERATOR, BUCKET, USERS).row(0)
-            size = Count(users, few=users < FEW_USERS)
-            rows.append((generator, bucket, size, *_cells(own, "macro", lead, others)))
-        few = any(row[2].few for row in rows if isinstance(row[2], Count))
-        tables.append(_table(f"Metrics by {name}", keys, rows, lead, others, few=few))
+            rows.append((generator, bucket, size_of(users), *_cells(own, "macro", lead, others)))
+        tables.append(_table(f"Metrics by {name}", keys, rows, lead, others))
     return tables
 
 
@@ -166,18 +182,46 @@ def _cells(
     """Returns the cells of one generator in one bucket: lead, its interval, the others."""
     found = _by_label(rows, statistic)
     ends = found.get(lead.label, {})
-    interval = Interval(ends.get(CI_LOW), ends.get(CI_HIGH))
     return (
-        _rate(ends),
-        interval if interval.low is not None else None,
-        *(_rate(found.get(measure.label, {})) for measure in others),
+        value_of(ends.get(VALUE), ends),
+        shown_ends(ends.get(CI_LOW), ends.get(CI_HIGH), lead),
+        *(value_of(row.get(VALUE), row) for row in (found.get(m.label, {}) for m in others)),
     )
 
 
-def _rate(row: Mapping[str, Any]) -> Rate:
-    """Returns a value; below 500 users the mark stands at their number, not at each value."""
-    few = bool(row.get(TOO_FEW_USERS)) and row[USERS] >= FEW_USERS
-    return Rate(row.get(VALUE), few)
+def shown_ends(low: float | None, high: float | None, measure: Measure | None) -> Interval | None:
+    """Returns an interval as it is shown: within [0, 1] if the metric is; None without ends.
+
+    Args:
+        low: lower end, of a normal approximation that knows no limits.
+        high: upper end.
+        measure: what was measured; None if that is not known.
+    """
+    if low is None or high is None:
+        return None
+    if measure is None or measure.metric.title in _COUNTS:
+        return Interval(low, high)
+    return Interval(max(low, 0.0), min(high, 1.0))
+
+
+def value_of(value: float | None, row: Mapping[str, Any]) -> Rate:
+    """Returns a value; below 500 users the mark stands at their number, not at each value.
+
+    Args:
+        value: the number.
+        row: its row of SUMMARY; empty if it has none.
+    """
+    return Rate(value, bool(row.get(TOO_FEW_USERS)) and row[USERS] >= FEW_USERS)
+
+
+def size_of(users: int) -> Count:
+    """Returns a number of users, marked where it is small."""
+    return Count(users, few=users < FEW_USERS)
+
+
+def is_marked(cell: Cell) -> bool:
+    """Returns whether a cell bears the mark of too few users."""
+    return isinstance(cell, Rate | Count) and cell.few
 
 
 def _without_value(rows: Iterable[Row]) -> bool:
@@ -191,16 +235,12 @@ def _table(
     lead: Measure,
     others: Sequence[Measure],
     *,
-    few: bool,
+    few: bool = False,
 ) -> Table:
     columns = [*keys, Column(lead.label), Column("95% interval")]
     columns += [Column(measure.label) for measure in others]
-    notes = []
-    if few or any(isinstance(cell, Rate) and cell.few for row in rows for cell in row):
-        notes.append(
-            f"{MARK}  too few users: fewer than {FEW_USERS}, or fewer than {FEW_NON_ZERO} with a "
-            "value other than 0"
-        )
+    marked = few or any(is_marked(cell) for row in rows for cell in row)
+    notes = [FEW_NOTE] if marked else []
     if _without_value(rows):
         notes.append("-  no value: no users")
     elif any(cell is None for row in rows for cell in row):

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import polars as pl
 
-from recoeval.analysis.constraints import Check, Verdict
-from recoeval.analysis.summary import ALL
+from recoeval.analysis.constraints import Verdict
 from recoeval.columns import GENERATOR, RELEVANT
 from recoeval.metrics import Measure
 from recoeval.report.numbers import bucket_tables, leading_measure, list_quality, metric_table
-from recoeval.report.values import (
-    Cell,
-    Column,
-    Group,
-    Interval,
-    Paragraph,
-    Rate,
-    Row,
-    Section,
-    Table,
-    Tone,
-    Word,
-)
+from recoeval.report.values import Cell, Column, Group, Paragraph, Row, Section, Table, Word
+from recoeval.report.verdicts import constraint_table, verdict_lines
 
 __all__ = ["Results", "relevant_items", "report_sections", "verdict_lines"]
 
@@ -54,12 +41,6 @@ _POLICY_OF: Final = {
     "dropped_cold_users": "cold_users",
     "dropped_cold_items": "cold_items",
     "zero_relevant_queries": "zero_relevant",
-}
-_TONES: Final[Mapping[str, Tone]] = {
-    "pass": "good",
-    "fail": "bad",
-    "suspicious": "bad",
-    "inconclusive": "doubt",
 }
 
 
@@ -101,7 +82,7 @@ def report_sections(results: Results) -> tuple[Section, ...]:
         metric_table(*shown, lead) if lead else None,
         *(bucket_tables(*shown, lead, verdict) if lead else ()),
         list_quality(*shown),
-        _constraints(verdict),
+        constraint_table(verdict, *shown),
         _paragraph("Definitions in force", _definition_lines(definitions)),
         _paragraph("Notes", map(str, facts.get("notes", ()))),
         _end(results),
@@ -126,24 +107,23 @@ def _heading(results: Results) -> Paragraph:
 
 
 def _data(facts: Mapping[str, Any]) -> Table | None:
-    """Returns the windows with rows, users and items of each side."""
+    """Returns rows, users and items of each side; below them the windows, to the microsecond."""
     split = facts.get("split")
     if split is None:
         return None
-    by_time = split["test"]["end"] is not None
-    windows = (Column("from", right=False), Column("before", right=False)) if by_time else ()
     rows: list[Row] = []
+    notes = []
     for name in ("train", "test"):
         side = split[name]
-        ends = (_moment(side["start"]), _moment(side["end"])) if by_time else ()
-        rows.append((name, *ends, side["rows"], side["users"], side["items"]))
+        rows.append((name, side["rows"], side["users"], side["items"]))
+        if side["end"] is not None:
+            start = "" if side["start"] is None else f"from {side['start']} to "
+            notes.append(f"{name}: {start}before {side['end']}")
     columns = (
         Column("window", key=True, right=False),
-        *windows,
         *(Column(title) for title in ("rows", "users", "items")),
     )
-    notes = []
-    if by_time:
+    if notes:
         gap, later = split["gap_rows"], split["later_rows"]
         notes.append(f"used by neither side: {gap:,} rows in the gap, {later:,} after the test")
     for name, log in facts.get("log", {}).items():
@@ -151,13 +131,6 @@ def _data(facts: Mapping[str, Any]) -> Table | None:
     if "train_rows" in facts.get("truth", {}):
         notes.append(f"train rows, which generators learn from: {facts['truth']['train_rows']:,}")
     return Table("Data", columns, (Group(None, tuple(rows)),), tuple(notes))
-
-
-def _moment(text: str | None) -> str:
-    """Returns a time to the second; the manifest has it to the microsecond."""
-    if text is None:
-        return "start of the log"
-    return f"{text[:19]}Z" if text.endswith("Z") else text
 
 
 def _truth(counts: Mapping[str, Any], policies: Mapping[str, str]) -> Table | None:
@@ -240,48 +213,6 @@ def _sizes(per_query: pl.DataFrame) -> Table | None:
     return Table(title, tuple(columns), (Group(None, (tuple(cells),)),))
 
 
-def _constraints(verdict: Verdict) -> Table | None:
-    """Returns one group a constraint: generators and buckets with value, bounds, outcome."""
-    if not verdict.checks:
-        return None
-    by_bucket = any(check.bucket_by != ALL for check in verdict.checks)
-    columns = [Column("generator", key=True, right=False)]
-    columns += [Column("bucket", key=True, right=False)] if by_bucket else []
-    columns += [Column(title) for title in ("users", "value", "one-sided bounds")]
-    columns += [Column("outcome", right=False), Column("users needed")]
-    groups: dict[tuple[str, str], list[Row]] = {}
-    judged_by_value = False
-    for check in verdict.checks:
-        row: list[Cell] = [check.generator]
-        row += [check.bucket] if by_bucket else []
-        exact = check.low is None or check.low == check.high
-        judged_by_value |= exact
-        bounds = None if exact else Interval(check.low, check.high)
-        row += [check.users, Rate(check.value), bounds, _outcome(check), _needed(check)]
-        groups.setdefault((check.constraint, check.severity), []).append(tuple(row))
-    parts = tuple(
-        Group(Word(text if severity == "error" else f"{text} ({severity})", "strong"), tuple(rows))
-        for (text, severity), rows in groups.items()
-    )
-    notes = ("-  no bounds: the value decides, or there are fewer than 2 users",)
-    return Table("Constraints", tuple(columns), parts, notes if judged_by_value else ())
-
-
-def _outcome(check: Check) -> Word:
-    if check.outcome == "fail" and check.severity == "warn":
-        return Word("fail", "doubt")
-    shown = "FAIL" if check.outcome == "fail" else check.outcome
-    return Word(shown, _TONES[check.outcome])
-
-
-def _needed(check: Check) -> str:
-    """Returns the users that would decide, or why there is no such number."""
-    users = check.users_needed
-    if users is None:
-        return f"n = {check.users}" if check.outcome == "inconclusive" else ""
-    return f"{users:,}" if users < 1_000_000 else f"{users / 1e6:,.3g} M"
-
-
 def _definition_lines(definitions: Mapping[str, Any]) -> list[str]:
     """Returns one line a group of options."""
     return [f"{name}: {_said(value)}" for name, value in definitions.items()]
@@ -307,39 +238,3 @@ def _end(results: Results) -> Paragraph | None:
     if results.place:
         lines.append(Word(f"Written to {results.place}", "plain"))
     return Paragraph("", tuple(lines)) if lines else None
-
-
-def verdict_lines(verdict: Verdict) -> tuple[Word, ...]:
-    """Returns the verdict in a line, then each constraint and generator that did not pass.
-
-    Example:
-        >>> for line in verdict_lines(Verdict("pass", (), (("x@5 >= 1", "warn", "als", "fail"),))):
-        ...     print(line.text)
-        Verdict: pass (exit code 0); 0 of 1 pass, 1 warning
-          warning: als: x@5 >= 1
-    """
-    if not verdict.outcomes and not verdict.suspicions:
-        return (Word("Verdict: none, there are no constraints", "plain"),)
-    kinds = Counter(_kind(severity, outcome) for _, severity, _, outcome in verdict.outcomes)
-    said = [f"{kinds['pass']} of {len(verdict.outcomes)} pass"]
-    if not verdict.outcomes:
-        said = ["there are no constraints"]
-    for kind, words in (("fail", "fail"), ("warning", "warning"), ("inconclusive", "inconclusive")):
-        if kinds[kind]:
-            plural = "s" if kind == "warning" and kinds[kind] > 1 else ""
-            said.append(f"{kinds[kind]} {words}{plural}")
-    outcome = verdict.outcome.upper() if verdict.exit_code else verdict.outcome
-    first = f"Verdict: {outcome} (exit code {verdict.exit_code}); {', '.join(said)}"
-    lines = [Word(first, _TONES[verdict.outcome])]
-    for generator, reason in verdict.suspicions:
-        lines.append(Word(f"  suspicious: {generator}: {reason}", "bad"))
-    for text, severity, generator, found in verdict.outcomes:
-        if found != "pass":
-            kind = _kind(severity, found)
-            tone: Tone = "bad" if kind == "fail" else "doubt"
-            lines.append(Word(f"  {kind}: {generator}: {text}", tone))
-    return tuple(lines)
-
-
-def _kind(severity: str, outcome: str) -> str:
-    return "warning" if severity == "warn" and outcome == "fail" else outcome

@@ -110,6 +110,10 @@ def _judge(config: Config, prepared: Prepared, evaluation: Evaluation) -> Verdic
     return verdict.doubted(suspicions)
 
 
+_LOST = "(zeros in front that a file has lost do not come back)"
+_REMEDIES = {QUERY_ID: f": user_id_type: text {_LOST}", ITEM_ID: f": item_id_type: text {_LOST}"}
+
+
 @dataclass(frozen=True, slots=True)
 class Channel:
     """What one generator gave: its scored blocks and the counts of its lists."""
@@ -177,7 +181,11 @@ class _Work:
             problems = [
                 problem
                 for column, other in known
-                if (problem := unlike_types(files.lists, other, column, what, "the log"))
+                if (
+                    problem := unlike_types(
+                        files.lists, other, column, what, "the log", remedy=_REMEDIES[column]
+                    )
+                )
             ]
             if problems:
                 raise DataError(*problems)

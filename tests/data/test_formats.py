@@ -294,9 +294,11 @@ BAD_FILES: dict[str, tuple[dict[str, str | bytes], str, dict[str, Any], str]] = 
         {"format": {"separator": "::"}},
         (
             "interactions.user_id: no such column in @/log.dat. Columns: user_id:item_id. "
-            "Name it: columns: {user_id: ...}\n"
+            "Name it: columns: {user_id: ...}; or is another separator meant? "
+            'format: {separator: ";"}\n'
             "interactions.item_id: no such column in @/log.dat. Columns: user_id:item_id. "
-            "Name it: columns: {item_id: ...}"
+            "Name it: columns: {item_id: ...}; or is another separator meant? "
+            'format: {separator: ";"}'
         ),
     ),
     "half a separator at the end": (

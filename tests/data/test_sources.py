@@ -242,6 +242,15 @@ def test_movietweetings_keeps_its_zeros(real_data):
     assert "0133093" in found["item_id"]
 
 
+def test_a_file_without_header_is_asked_for_its_names(tmp_path):
+    path = put(tmp_path / "log.csv", "00012,77,5\n00013,78,6\n")
+    assert refused(read, path)[0].startswith(
+        f"interactions.user_id: no such column in {path}. Columns: 00012, 77, 5. Name it: "
+        "columns: {user_id: ...}; or is there no header? format: {header: false, "
+        "names: [user_id, ...]}\n"
+    )
+
+
 def test_nan_is_null_so_that_it_passes_no_rule():
     # NaN compares as larger than every number: `dwell > 30` would hold.
     nan = float("nan")
