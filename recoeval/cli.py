@@ -75,6 +75,13 @@ Train = Annotated[
 Users = Annotated[
     str | None, typer.Option(metavar="FILE", help="Everyone who could be evaluated: user_id.")
 ]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OURS=THEIRS",
+        help="Columns of other names: user_id=uid,item_id=vid. Repeatable.",
+    ),
+]
 Policies = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=VALUE", help="See recoeval list policies. Repeatable."),
@@ -174,18 +181,7 @@ def check_config(
 
 
 def _show_plan(path: str, planned: Plan, *, as_json: bool) -> None:
-    config = planned.config
-    document = {
-        "config": path,
-        "name": config.name,
-        "inputs": planned.columns,
-        "generators": planned.generators,
-        "depth": planned.depth,
-        "metrics": planned.measures,
-        "buckets": [f"{name}: by {each.by}" for name, each in config.buckets.items()],
-        "constraints": [each.text for each in config.constraints],
-        "baselines": config.baselines,
-    }
+    document = {"config": path, **planned.as_dict()}
     if as_json:
         _show_json(document)
     else:
@@ -203,53 +199,39 @@ def evaluate_files(
     k: Depths = "10,100",
     train: Train = None,
     users: Users = None,
+    columns: Columns = None,
     policy: Policies = None,
     check: Checks = None,
     per_user: PerUser = None,
     as_json: Json = False,
 ) -> int:
     """Evaluate lists in files against a truth in a file."""
-    from recoeval.analysis.constraints import constrained_measures, read_constraints
-    from recoeval.evaluation import evaluate
-    from recoeval.report.sections import Results
-    from recoeval.workflow.arguments import (
-        naming_options,
-        parse_pairs,
-        split_depths,
-        split_metrics,
-    )
-
-    files = {"recs": recs, "truth": truth, "train": train, "users": users}
-    asked, checks = split_metrics(metrics), check or []
-    policies = parse_pairs(policy or (), "--policy")
-    said = {f"policies.{name}": f"--policy {name}={value}" for name, value in policies.items()}
-    said |= {f"constraints.{index}": f"--check {text!r}" for index, text in enumerate(checks)}
-    said |= {"metrics": f"--metrics {metrics}", "k": f"--k {k}"}
-    with naming_options(said):
-        constraints = read_constraints(checks)
-        found = evaluate(
-            recs,
-            truth,
-            metrics=[*asked, *(each.label for each in constrained_measures(constraints))],
-            k=split_depths(k),
-            train=train,
-            users=users,
-            policies=policies,
-        )
-        verdict = found.check(constraints)
-    if per_user is not None:
-        from recoeval.workflow.store import write_file
-
-        write_file(Path(per_user), found.per_user.write_parquet)
     from recoeval import __version__
+    from recoeval.report.sections import Results
+    from recoeval.workflow.arguments import table_path
+    from recoeval.workflow.filetables import evaluate_tables
+    from recoeval.workflow.store import write_file
 
+    place = None if per_user is None else table_path(per_user, "--per-user")
+    named = {"recs": recs, "truth": truth, "train": train, "users": users}
+    given = {name: path for name, path in named.items() if path is not None}
+    found, verdict = evaluate_tables(
+        given,
+        metrics=metrics,
+        k=k,
+        policies=policy or (),
+        checks=check or (),
+        columns=columns or (),
+    )
+    if place is not None:
+        write_file(place, found.per_user.write_parquet)
     results = Results(
         found.summary,
         found.per_query,
         found.measures,
         verdict,
         facts={"recoeval": __version__, "definitions": found.definitions, **found.counts},
-        given={name: path for name, path in files.items() if path is not None},
+        given=given,
         place=per_user or "",
     )
     _show_results(results, as_json=as_json)
@@ -259,11 +241,12 @@ def evaluate_files(
 @app.command("list")
 def list_choices(
     kind: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="KIND", help="metrics, generators, policies, splits, buckets or formats."
+            metavar="KIND",
+            help="metrics, generators, policies, splits, buckets or formats; without it: these.",
         ),
-    ],
+    ] = None,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Explain this one.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -272,14 +255,16 @@ def list_choices(
 
     from recoeval.report.planned import choice_table
     from recoeval.report.values import Paragraph, Word
-    from recoeval.workflow.choices import choices_of, explain
+    from recoeval.workflow.choices import choices_of, explain, kinds
 
-    found = choices_of(kind) if name is None else [explain(kind, name)]
+    found = kinds()
+    if kind is not None:
+        found = choices_of(kind) if name is None else [explain(kind, name)]
     if as_json:
         _show_json([asdict(choice) for choice in found])
     elif name is None:
         rows = [(choice.name, choice.text) for choice in found]
-        _show_sections([choice_table("", (kind, "what it is"), rows)])
+        _show_sections([choice_table("", (kind or "kind", "what it is"), rows)])
     else:
         lines = tuple(Word(line, "plain") for line in found[0].lines)
         _show_sections([Paragraph(found[0].name, lines)])

@@ -218,12 +218,37 @@ def test_check_shows_the_plan(run: Run, folder: Path, snapshot: SnapshotAssertio
     assert not (folder / "out").exists()
 
 
+def test_check_tells_all_that_was_asked_for(
+    run: Run, folder: Path, snapshot: SnapshotAssertion
+) -> None:
+    (folder / "lists.csv").write_text("uid,item_id,rank\n1,10,1\n")
+    changes = [
+        "interactions.derive={long: dwell > 60}",
+        "interactions.where=event IN ('click', 'view')",
+        "split.gap=1h",
+        "training={where: long, weight: dwell}",
+        "seen={window: 7d}",
+        "ground_truth.gain=1 + dwell",
+        "ground_truth.repeats=include",
+        "generators.two_tower={type: precomputed, path: lists.csv, columns: {user_id: uid}}",
+        "baselines=[popularity]",
+        "buckets.size={by: relevant_items, quantiles: [0.5]}",
+        "constraints.1={metric: recall@2, bucket: activity, min: 0, severity: warn}",
+    ]
+    options = [text for change in changes for text in ("--set", change)]
+    code, out, err = run("check", "tiny.yaml", *options)
+    assert (code, err) == (0, "")
+    assert out == snapshot
+
+
 def test_check_as_json(run: Run) -> None:
     code, out, _ = run("check", "tiny.yaml", "--json", "--set", "k=[3]")
     read = json.loads(out)
     assert code == 0
     assert read["metrics"] == ["recall@3", "ndcg@3", "coverage", "recall@2"]
-    assert read["constraints"] == ["recall@2 >= 0.001"]
+    assert [each["constraint"] for each in read["constraints"]] == ["recall@2 >= 0.001"]
+    assert read["inputs"]["interactions"]["columns_found"]["timestamp"] == "time (UTC)"
+    assert read["output"] == "out/tiny/<run id>"
 
 
 def test_check_prints_the_schema_without_a_config(run: Run) -> None:
@@ -254,6 +279,7 @@ def test_init_overwrites_nothing(run: Run, folder: Path) -> None:
     said = "tiny.yaml: exists, and is not overwritten: name another file, or remove it\n"
     assert run("init", "tiny.yaml") == (2, "", said)
     assert (folder / "tiny.yaml").read_text() == before
+    assert run("init", "-")[0] == 2
     said = "absent/a.yaml: cannot be written: No such file or directory\n"
     assert run("init", "absent/a.yaml") == (2, "", said)
 
@@ -288,6 +314,44 @@ def test_evaluate_with_everything(run: Run, folder: Path) -> None:
     assert sorted(path.name for path in folder.glob("*per_user*")) == ["per_user.parquet"]
 
 
+def test_evaluate_without_checks_has_no_verdict(run: Run) -> None:
+    verdict = json.loads(run(*EVALUATE, "--json")[1])["verdict"]
+    assert verdict["outcome"] == "none"
+    assert verdict["exit_code"] == 0
+
+
+def test_evaluate_files_whose_columns_have_other_names(run: Run, folder: Path) -> None:
+    # Zeros in front are kept, and each file has its own of the columns.
+    (folder / "recs.csv").write_text("uid,vid,pos\n01,7,1\n01,8,2\n02,9,1\n")
+    (folder / "truth.csv").write_text("user_id,vid\n01,8\n02,9\n")
+    columns = ("--columns", "user_id=uid,item_id=vid", "--columns", "rank=pos")
+    code, out, err = run(*EVALUATE, *columns, "--metrics", "recall", "--json")
+    assert (code, err) == (0, "")
+    found = {row["metric"]: row["value"] for row in json.loads(out)["summary"][:8]}
+    assert found["recall@1"] == 0.5
+
+    code, _, err = run(*EVALUATE)
+    assert code == 3
+    assert (
+        err == "truth: no column item_id. Columns: user_id, vid. Name it: --columns item_id=...\n"
+    )
+    code, _, err = run(*EVALUATE, *columns, "--columns", "gain=points")
+    assert code == 2
+    said = "--columns gain=points: no file has such a column. Columns: uid, vid, pos, user_id\n"
+    assert err == said
+    (folder / "recs.csv").write_text("user_id,uid,vid,pos\n01,01,7,1\n")
+    code, _, err = run(*EVALUATE, *columns)
+    assert code == 2
+    assert err.startswith("--columns user_id=uid: recs.csv has a column 'user_id' already")
+    assert err.endswith("name that one too: --columns other_user_id=user_id\n")
+
+
+def test_columns_leave_trec_files_alone(run: Run, folder: Path) -> None:
+    (folder / "recs.csv").write_text("uid,item_id,rank\nq1,d8,1\nq2,d9,1\n")
+    (folder / "truth.csv").write_text("q1 0 d8 1\nq2 0 d9 1\n")
+    assert run(*EVALUATE, "--columns", "user_id=uid")[0] == 0
+
+
 def test_a_failed_check_of_an_evaluation_is_exit_code_1(run: Run) -> None:
     code, out, _ = run(*EVALUATE, "--check", "recall@2 <= 0.5")
     assert code == 1
@@ -299,21 +363,53 @@ def test_a_failed_check_of_an_evaluation_is_exit_code_1(run: Run) -> None:
     [
         (["--metrics", "recal"], 2, "--metrics recal: unknown metric 'recal'."),
         (["--metrics", "ndcg(gain=exp"], 2, "--metrics ndcg(gain=exp: expected name("),
+        (["--metrics", ""], 2, "--metrics '': name at least one metric"),
+        (["--metrics", "", "--check", "recall@1 >= 0"], 2, "--metrics '': name at least one"),
+        (
+            ["--metrics", "seen_share"],
+            2,
+            "--metrics seen_share: seen_share needs train data: give --train",
+        ),
+        (["--k", ""], 2, "--k '': expected integers >= 1 with commas between\n"),
         (["--k", "x"], 2, "--k x: expected integers >= 1 with commas between\n"),
         (["--k", "0"], 2, "--k 0: expected an integer >= 1, got 0\n"),
         (["--policy", "repeats"], 2, "--policy repeats: expected name=value\n"),
         (["--policy", "a=1", "--policy", "a=2"], 2, "--policy a=2: given twice\n"),
         (["--policy", "zero_relevant=zero"], 2, "--policy zero_relevant=zero: 'zero' needs"),
+        (
+            ["--policy", "zero_relevant=error", "--users", "users.csv"],
+            3,
+            "--policy zero_relevant=error: 1 queries have no relevant item",
+        ),
         (["--check", "recal@1 >= 0"], 2, "--check 'recal@1 >= 0': unknown metric 'recal'."),
         (["--check", "recall@1"], 2, "--check 'recall@1': "),
         (["--train", "absent.csv"], 3, "train"),
-        (["--per-user", "recs.csv/x.parquet"], 3, "recs.csv/x.parquet: cannot be written: "),
+        (["--columns", "user_id"], 2, "--columns user_id: expected name=value\n"),
+        (["--per-user", "out.csv"], 2, "--per-user out.csv: parquet is written: name it"),
+        (["--per-user", "recs.csv/x.parquet"], 2, "--per-user recs.csv/x.parquet: no such folder"),
+        (["--per-user", "a/x.parquet"], 2, "--per-user a/x.parquet: no such folder: a; make it"),
+        (["--per-user", "folder.parquet"], 3, "folder.parquet: cannot be written: "),
     ],
 )
-def test_bad_options_of_evaluate(run: Run, options: list[str], code: int, said: str) -> None:
+def test_bad_options_of_evaluate(
+    run: Run, folder: Path, options: list[str], code: int, said: str
+) -> None:
+    (folder / "users.csv").write_text("user_id\n1\n2\n3\n")
+    (folder / "folder.parquet").mkdir()
     found, out, err = run(*EVALUATE, *options)
     assert (found, out) == (code, "")
     assert err.startswith(said)
+    assert not (folder / "a").exists()
+
+
+def test_list_without_a_kind_tells_the_kinds(run: Run, snapshot: SnapshotAssertion) -> None:
+    code, out, err = run("list")
+    assert (code, err) == (0, "")
+    assert out == snapshot
+    kinds = [kind["name"] for kind in json.loads(run("list", "--json")[1])]
+    shown = " ".join(run("list", "--help")[1].split())
+    assert all(kind in shown for kind in kinds)
+    assert all(run("list", kind)[0] == 0 for kind in kinds)
 
 
 @pytest.mark.parametrize(

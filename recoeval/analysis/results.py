@@ -8,14 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from recoeval.analysis.constraints import (
-    Constraint,
-    Verdict,
-    check_constraints,
-    constrained_measures,
-    read_constraints,
-)
+from recoeval.analysis.constraints import Constraint, constrained_measures, read_constraints
 from recoeval.analysis.summary import ALL, per_user_table
+from recoeval.analysis.verdict import Verdict, check_constraints
 from recoeval.columns import BUCKET, BUCKET_BY, GENERATOR, METRIC, STATISTIC, VALUE
 from recoeval.errors import ConfigError, Problem, did_you_mean
 from recoeval.metrics.base import Measure, parse_metric

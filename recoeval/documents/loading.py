@@ -125,7 +125,8 @@ def _document(
     tree: Value, sets: Sets, date: datetime.date | None, environ: Mapping[str, str]
 ) -> Document:
     tree = write_out_short_forms(apply_sets(tree, sets))
-    tree = write_out_types(write_out_short_forms(expand(tree, Words(environ, date))))
+    tree, undated = expand(tree, Words(environ, date))
+    tree = write_out_types(write_out_short_forms(tree))
     flat = dict(_flatten(tree, ()))
     return Document(
         data=_plain(tree),
@@ -136,6 +137,7 @@ def _document(
             if value.written is not None
         },
         hidden={place: value.written or "..." for place, value in flat.items() if value.secret},
+        undated=undated,
     )
 
 

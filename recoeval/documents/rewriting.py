@@ -53,6 +53,10 @@ class Unusable(Exception):  # noqa: N818 - a signal inside the loader, never sho
     """A text or a path that cannot be used; the message is for the user."""
 
 
+class Undated(Unusable):
+    """A path whose {date} nobody gave: it stays as it is, and still is a path."""
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """What ${NAME} and {date} stand for."""
@@ -110,26 +114,32 @@ class Words:
         if match[1] != "date":
             raise Unusable(f"unknown {printable(match[0])} in a path: only {{date}} exists")
         if self.date is None:
-            raise Unusable("{date} needs a date: pass --date, e.g. --date 2026-11-29")
+            raise Undated("{date} needs a date: pass --date, e.g. --date 2026-11-29")
         return f"{self.date:%Y-%m-%d}"
 
 
-def expand(tree: Value, words: Words) -> Value:
+def expand(tree: Value, words: Words) -> tuple[Value, tuple[Problem, ...]]:
     """Returns the tree with ${NAME} replaced in texts, and {date} in texts that name files.
 
     An unquoted text that is one variable and nothing else is read as YAML: ${F} is a number.
 
+    Returns:
+        The tree, and a problem for each path that needs a date when there is none.
+
     Raises:
-        ConfigError: all texts that cannot be expanded.
+        ConfigError: all texts that cannot be expanded, if one of them may not be text at all.
     """
-    problems: list[Problem] = []
+    problems: list[tuple[Problem, Unusable]] = []
     tree = _expand(tree, (), words, problems)
-    if problems:
-        raise ConfigError(*problems)
-    return tree
+    found = tuple(problem for problem, _ in problems)
+    if not all(isinstance(reason, Undated) for _, reason in problems):
+        raise ConfigError(*found)
+    return tree, found
 
 
-def _expand(value: Value, location: Location, words: Words, problems: list[Problem]) -> Value:
+def _expand(
+    value: Value, location: Location, words: Words, problems: list[tuple[Problem, Unusable]]
+) -> Value:
     content = value.content
     if isinstance(content, dict):
         items = {k: _expand(v, (*location, k), words, problems) for k, v in content.items()}
@@ -143,7 +153,7 @@ def _expand(value: Value, location: Location, words: Words, problems: list[Probl
     try:
         text, written, names = words.expand(content, dates=key in PATH_KEYS)
     except Unusable as error:
-        problems.append(_problem(str(error), location, value.origin))
+        problems.append((_problem(str(error), location, value.origin), error))
         return value
     whole = _TOKEN.fullmatch(content)
     alone = value.plain and whole is not None and whole["name"] is not None

@@ -51,12 +51,14 @@ class Document:
         origins: where values were written; nothing for what no file and no option wrote.
         written: texts as written, for values that came from the environment.
         hidden: what errors show for values that nobody should see.
+        undated: a problem for each path that needs a date; told with those of `validate`.
     """
 
     data: dict[str, Any]
     origins: Mapping[Location, Origin] = field(default_factory=dict)
     written: Mapping[Location, Written] = field(default_factory=dict)
     hidden: Mapping[Location, str] = field(default_factory=dict)
+    undated: tuple[Problem, ...] = ()
 
     @property
     def secrets(self) -> frozenset[Location]:
@@ -103,13 +105,18 @@ def validate(document: Document, model: type[M]) -> M:
         ConfigError: all problems of the document, in the order of their positions.
     """
     try:
-        return model.model_validate(document.data)
+        checked = model.model_validate(document.data)
+        if not document.undated:
+            return checked
+        findings = []
     except ConfigError as error:
         raise error.located(lambda path: locate(document, path)) from None
     except ValidationError as error:
         findings = [_finding(document, model, entry) for entry in error.errors(include_url=False)]
     real = [each for each in findings if not _is_length_of_errors(document, each)]
+    origins = {str(origin): origin for origin in document.origins.values()}
     found = [_problem(document, group) for group in _groups(_relevant(real))]
+    found += [(origins.get(each.origin), each) for each in document.undated]
     found.sort(key=lambda pair: _order(document, pair[0]))
     raise ConfigError(*dict.fromkeys(problem for _, problem in found))
 

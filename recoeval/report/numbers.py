@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from recoeval.analysis.constraints import Verdict
 from recoeval.analysis.summary import ALL, FEW_NON_ZERO, FEW_USERS
+from recoeval.analysis.verdict import Verdict
 from recoeval.columns import (
     BUCKET,
     BUCKET_BY,

@@ -2,42 +2,114 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from recoeval.report.values import Column, Group, Paragraph, Section, Table, Word
 
-__all__ = ["choice_table", "plan_sections"]
+__all__ = ["choice_table", "flow", "plan_sections", "settings_line"]
+
+_PLAIN: Final = re.compile(r"[\w./~$][\w ./*?~$=+-]*")
+"""Texts that need no quotes within a list or a mapping."""
+
+FOUND: Final = "columns_found"
+WORDS: Final = {FOUND: "columns", "columns": "renamed"}
+CONSTRAINT_HEADS: Final = ("constraint", "generators", "severity", "decided by")
 
 
 def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
     """Returns the sections of a plan; empty parts are left out.
 
     Args:
-        plan: config (its path), inputs (for each "name: dtype" of its columns), generators
-            (for each its settings), depth (items of a trained list), metrics, buckets,
-            constraints, baselines (texts).
+        plan: config (its path); inputs (for each how it is read, and columns_found); rules,
+            generators, buckets (settings by name); constraints (constraint, generators,
+            severity, confidence); metrics, baselines (texts); depth (items of a trained
+            list); output (the folder of the run).
     """
-    inputs = [(name, ", ".join(columns)) for name, columns in plan["inputs"].items()]
-    settings = [
-        (name, ", ".join(f"{key} {value}" for key, value in options.items()))
-        for name, options in plan["generators"].items()
+    inputs = [
+        (_bare(name), WORDS.get(key, key), _pairs(value) if key == FOUND else flow(value, top=True))
+        for name, options in plan["inputs"].items()
+        for key, value in options.items()
+    ]
+    constraints = [
+        (each["constraint"], ", ".join(each["generators"]), each["severity"], _decider(each))
+        for each in plan["constraints"]
+    ]
+    named = {
+        "Rules": ("rule", "in force"),
+        "Generators": ("generator", "settings"),
+        "Buckets": ("bucket", "settings"),
+    }
+    tables = [
+        choice_table("Inputs", ("input", "setting", "value"), inputs),
+        *(choice_table(title, heads, _rows(plan[title.lower()])) for title, heads in named.items()),
+        choice_table("Constraints", CONSTRAINT_HEADS, constraints),
     ]
     lines = {
-        "Metrics": [", ".join(plan["metrics"])],
-        "Lists": [f"trained generators give {plan['depth']:,} items a query"],
-        **{name.capitalize(): plan[name] for name in ("buckets", "constraints", "baselines")},
+        "Metrics": ", ".join(plan["metrics"]),
+        "Baselines": ", ".join(plan["baselines"]),
+        "Lists": f"trained generators give {plan['depth']:,} items a query",
+        "Output": plan["output"],
     }
     return (
         Paragraph("", (Word(f"{plan['config']}: ok", "strong"),)),
-        choice_table("Inputs", ("input", "columns"), inputs),
-        choice_table("Generators", ("generator", "settings"), settings),
-        *(
-            Paragraph(title, tuple(Word(line, "plain") for line in texts))
-            for title, texts in lines.items()
-            if texts
-        ),
+        *(table for table in tables if table.rows),
+        *(Paragraph(title, (Word(text, "plain"),)) for title, text in lines.items() if text),
     )
+
+
+def _bare(name: str) -> str:
+    """Returns the name of an input; lists bear that of their generator."""
+    return name.removeprefix("lists[").removesuffix("]") if name.startswith("lists[") else name
+
+
+def _decider(constraint: Mapping[str, Any]) -> str:
+    confidence = constraint["confidence"]
+    return "the value" if confidence is None else f"{confidence * 100:.12g}% bound"
+
+
+def _pairs(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}: {words}" for name, words in columns.items())
+
+
+def _rows(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, settings_line(value)) for name, value in settings.items()]
+
+
+def settings_line(value: Any) -> str:
+    """Returns settings in a line.
+
+    Example:
+        >>> settings_line({"type": "als", "factors": 64, "columns": {"rank": "pos"}})
+        'type als, factors 64, columns {rank: pos}'
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {flow(each, top=True)}" for key, each in value.items())
+    return flow(value, top=True)
+
+
+def flow(value: Any, *, top: bool = False) -> str:
+    """Returns a value as YAML in one line.
+
+    Args:
+        value: plain data.
+        top: text stands alone and needs no quotes; null is "none".
+
+    Example:
+        >>> flow({"separator": ",", "header": True, "names": ["a", "b c"], "rate": 2.0})
+        '{separator: ",", header: true, names: [a, b c], rate: 2}'
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, str):
+        return value if top or _PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+    if value is None and top:
+        return "none"
+    return f"{value:.12g}" if isinstance(value, float) else json.dumps(value)
 
 
 def choice_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:

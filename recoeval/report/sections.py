@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from recoeval.analysis.constraints import Verdict
+from recoeval.analysis.verdict import Verdict
 from recoeval.columns import GENERATOR, RELEVANT
 from recoeval.metrics import Measure
 from recoeval.report.numbers import bucket_tables, leading_measure, list_quality, metric_table
@@ -117,7 +117,7 @@ def _data(facts: Mapping[str, Any]) -> Table | None:
         side = split[name]
         rows.append((name, side["rows"], side["users"], side["items"]))
         if side["end"] is not None:
-            start = "" if side["start"] is None else f"from {side['start']} to "
+            start = "" if side["start"] is None else f"from {side['start']}, "
             notes.append(f"{name}: {start}before {side['end']}")
     columns = (
         Column("window", key=True, right=False),

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from recoeval.analysis.constraints import Check, Verdict
 from recoeval.analysis.summary import ALL
+from recoeval.analysis.verdict import Check, Verdict
 from recoeval.columns import BUCKET, BUCKET_BY, CI_HIGH, CI_LOW, GENERATOR, METRIC, STATISTIC
 from recoeval.metrics import Measure
 from recoeval.report.numbers import FEW_NOTE, is_marked, shown_ends, size_of, value_of

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
 
-from recoeval.errors import ConfigError, Problem
+from recoeval.errors import ConfigError, Problem, RecoevalError
 
-__all__ = ["naming_options", "parse_date", "parse_pairs", "split_depths", "split_metrics"]
+__all__ = [
+    "naming_options",
+    "parse_columns",
+    "parse_date",
+    "parse_pairs",
+    "split_depths",
+    "split_metrics",
+    "table_path",
+]
+
+_OPTIONS: Final = (
+    (re.compile(r"\bgive (train|users)="), r"give --\1"),
+    (re.compile(r"\bcolumns: \{(\w+): ([^{}]*)\}"), r"--columns \1=\2"),
+    (
+        re.compile(r"^(no column (\w+)(?: or \w+)?\. Columns: (?!.*\bName (?:it|one): ).*)$"),
+        r"\1. Name it: --columns \2=...",
+    ),
+)
+"""What messages call arguments of Python and keys of YAML, and the options for them."""
 
 
 def parse_date(text: str | None) -> datetime.date | None:
@@ -35,6 +56,9 @@ def split_metrics(text: str) -> list[str]:
     Example:
         >>> split_metrics("ndcg(gain=exponential, ideal=k)@10, recall")
         ['ndcg(gain=exponential, ideal=k)@10', 'recall']
+
+    Raises:
+        ConfigError: there is none.
     """
     parts, depth = [""], 0
     for char in text:
@@ -43,19 +67,25 @@ def split_metrics(text: str) -> list[str]:
             parts.append("")
         else:
             parts[-1] += char
-    return [part.strip() for part in parts if part.strip()]
+    named = [part.strip() for part in parts if part.strip()]
+    if not named:
+        raise ConfigError(Problem("name at least one metric, e.g. recall,ndcg@10", "metrics"))
+    return named
 
 
 def split_depths(text: str) -> list[int]:
     """Returns the depths of a text such as "10,100".
 
     Raises:
-        ConfigError: a part is no integer.
+        ConfigError: a part is no integer, or there is none.
     """
     try:
-        return [int(part) for part in text.split(",") if part.strip()]
+        depths = [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise ConfigError(Problem("expected integers >= 1 with commas between", "k")) from None
+        depths = []
+    if not depths:
+        raise ConfigError(Problem("expected integers >= 1 with commas between", "k"))
+    return depths
 
 
 def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
@@ -78,26 +108,58 @@ def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     return pairs
 
 
+def parse_columns(texts: Sequence[str]) -> dict[str, str]:
+    """Returns texts such as "user_id=uid,item_id=vid" as a mapping: our name, theirs.
+
+    Raises:
+        ConfigError: as `parse_pairs`.
+    """
+    pairs = [part for text in texts for part in text.split(",") if part.strip()]
+    return parse_pairs(pairs, "--columns")
+
+
+def table_path(text: str, option: str) -> Path:
+    """Returns the path of a parquet file that can be written.
+
+    Args:
+        text: what was given.
+        option: the option that took it, for errors.
+
+    Raises:
+        ConfigError: another ending, or a folder that does not exist.
+    """
+    path = Path(text)
+    origin = f"{option} {text}"
+    if path.suffix not in (".parquet", ".pq"):
+        raise ConfigError(Problem("parquet is written: name it .parquet or .pq", origin=origin))
+    if not path.parent.is_dir():
+        raise ConfigError(Problem(f"no such folder: {path.parent}; make it first", origin=origin))
+    return path
+
+
 @contextmanager
 def naming_options(said: Mapping[str, str]) -> Iterator[None]:
-    """Returns a context whose configuration errors begin with the option that was given.
+    """Returns a context whose errors speak of options.
 
     Args:
         said: for each path of an error, or a part of it before a dot, the option as written.
 
     Raises:
-        ConfigError: the error of the block, with origins.
+        RecoevalError: the error of the block, of its own class, with origins.
     """
     try:
         yield
-    except ConfigError as error:
-        raise ConfigError(*(_named(problem, said) for problem in error.problems)) from error
+    except RecoevalError as error:
+        raise type(error)(*(_named(problem, said) for problem in error.problems)) from error
 
 
 def _named(problem: Problem, said: Mapping[str, str]) -> Problem:
     """Returns the problem with the option in place of the path, which nobody wrote."""
+    message = problem.message
+    for pattern, option in _OPTIONS:
+        message = pattern.sub(option, message)
     path = problem.path
     places = [place for place in said if path == place or path.startswith(f"{place}.")]
     if not places:
-        return problem
-    return Problem(problem.message, origin=said[max(places, key=len)])
+        return Problem(message, path, problem.origin)
+    return Problem(message, origin=said[max(places, key=len)])

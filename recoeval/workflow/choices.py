@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from recoeval.component import format_duration
 from recoeval.data.buckets import Bucket
 from recoeval.data.splits import FileSplit, TimeSplit
 from recoeval.data.truth import Policies
@@ -16,7 +19,7 @@ from recoeval.errors import ConfigError, Problem, did_you_mean
 from recoeval.generators import GENERATORS
 from recoeval.metrics import METRICS
 
-__all__ = ["CHOICES", "Choice", "choices_of", "explain"]
+__all__ = ["CHOICES", "Choice", "choices_of", "explain", "kinds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,8 @@ _FORMATS: Final = {
     "text": ".csv, .tsv, .txt, .dat, each also with .gz; `format:` says separator and header",
     "ndjson": ".ndjson, .jsonl, each also with .gz: one JSON object a line",
     "ipc": ".arrow, .ipc, .feather: Arrow IPC",
-    "trec": "qrels and run files, also with .gz: for `recoeval evaluate`",
+    "trec": "qrels and run files, also with .gz: for `recoeval evaluate`; runs as "
+    "precomputed lists as well",
 }
 
 
@@ -55,19 +59,28 @@ def _values(field: FieldInfo) -> str:
     if get_origin(field.annotation) is Literal:
         others = [str(value) for value in get_args(field.annotation) if value != field.default]
         return "|".join([str(field.default), *others])
-    if field.is_required() or field.default_factory is not None:
+    if field.is_required():
         return "..."
-    return "none" if field.default is None else str(field.default)
+    default = field.get_default(call_default_factory=True, validated_data={})
+    if isinstance(default, timedelta):
+        return format_duration(default)
+    return default if isinstance(default, str) else json.dumps(default)
 
 
 def _options(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {name: field for name, field in model.model_fields.items() if name != "type"}
 
 
+def _option(name: str, field: FieldInfo) -> str:
+    """Returns what is known of an option, in one line."""
+    said = f"{name} (required)" if field.is_required() else f"{name}={_values(field)}"
+    return ": ".join(part for part in (said, _one_line(field.description)) if part)
+
+
 def _component(name: str, model: type[BaseModel]) -> Choice:
     options = _options(model)
     lines = [" ".join(part.split()) for part in (model.__doc__ or "").split("\n\n")]
-    lines += [f"{key}={_values(f)}: {_one_line(f.description)}" for key, f in options.items()]
+    lines += [_option(key, field) for key, field in options.items()]
     source = getattr(model, "source", None)
     lines += [f"Source: {source}"] if source else []
     said = ", ".join(f"{key}={_values(field)}" for key, field in options.items())
@@ -97,6 +110,21 @@ CHOICES: Final[Mapping[str, Callable[[], list[Choice]]]] = {
     "formats": lambda: [Choice(name, "", text, (text,)) for name, text in _FORMATS.items()],
 }
 """What can be listed, by the word that asks for it."""
+
+
+_KINDS: Final = {
+    "metrics": "what can be computed, and the options of each",
+    "generators": "what can produce lists: trained here, or read from files",
+    "policies": "who and what is counted: repeats, cold users and items, empty truths",
+    "splits": "how train and test can be told apart",
+    "buckets": "what users or queries can be grouped by",
+    "formats": "which files can be read",
+}
+
+
+def kinds() -> list[Choice]:
+    """Returns the kinds that `choices_of` knows, each with what it is."""
+    return [Choice(name, "", text, (text,)) for name, text in _KINDS.items()]
 
 
 def choices_of(kind: str) -> list[Choice]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from recoeval.analysis.constraints import Verdict, check_constraints
 from recoeval.analysis.results import Evaluation
 from recoeval.analysis.suspicion import find_cold_hits
+from recoeval.analysis.verdict import Verdict, check_constraints
 from recoeval.columns import GENERATOR, ITEM_ID, QUERY_ID
 from recoeval.data.failures import gist, reading
 from recoeval.data.inputs import count_lists, require_overlap, unlike_types

@@ -6,20 +6,24 @@ import datetime
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
+from recoeval.analysis.constraints import constrained_measures
 from recoeval.columns import TIMESTAMP
+from recoeval.data.failures import dtype_name
 from recoeval.data.rules import compile_rule
 from recoeval.data.sources import Source, scan_interactions
 from recoeval.data.splits import FileSplit
+from recoeval.data.truth import Policies
 from recoeval.errors import ConfigError, DataError, Problem, RecoevalError
 from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.config import Config, list_depth, load_config, wanted_measures
 from recoeval.workflow.preparation import side_source
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "plan", "type_in_words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +32,80 @@ class Plan:
 
     Args:
         config: the configuration, checked.
-        columns: for each input "name: dtype" of its columns.
+        settings: the same as plain values that may be shown: secrets as they were written.
+        inputs: for each input how it is read, defaults left out, and under "columns_found"
+            its columns with their types in words.
         measures: labels of what would be computed.
-        generators: for each generator its settings.
         depth: length of the lists that trained generators would give, items.
     """
 
     config: Config
-    columns: Mapping[str, tuple[str, ...]]
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, Mapping[str, Any]]
     measures: tuple[str, ...]
-    generators: Mapping[str, Mapping[str, Any]]
     depth: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the plan as plain values: name, inputs, rules, generators and so on."""
+        shown = self.settings
+        return {
+            "name": self.config.name,
+            "inputs": self.inputs,
+            "rules": _rules(shown),
+            "generators": {name: _told(each) for name, each in shown["generators"].items()},
+            "depth": self.depth,
+            "metrics": self.measures,
+            "buckets": shown["buckets"],
+            "constraints": _constraints(self.config),
+            "baselines": self.config.baselines,
+            "output": str(Path(shown["output"]["path"], self.config.name, "<run id>")),
+        }
+
+
+def _told(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings that say something."""
+    return {name: value for name, value in settings.items() if value not in ({}, [], "auto")}
+
+
+def _rules(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what decides the numbers, under the names that the report gives it."""
+    truth, training, seen = shown["ground_truth"], shown["training"], shown["seen"]
+    split = shown["split"]
+    if split["type"] == "files":
+        split = {"type": "files"}  # the files are inputs
+    return {
+        "query": shown["query"],
+        "split": split,
+        "relevant": truth.get("relevant", "TRUE"),
+        "gain": truth.get("gain", "1"),
+        "train_rows": training.get("where", truth.get("relevant", "TRUE")),
+        "train_weight": training.get("weight", "1"),
+        "seen": seen.get("where", "train rows"),
+        "seen_window": seen.get("window"),
+        "policies": {name: truth[name] for name in Policies.model_fields},
+    }
+
+
+def _constraints(config: Config) -> list[dict[str, Any]]:
+    """Returns each constraint with whom it binds and what decides it; null: the value."""
+    bound = [name for name in config.generators if name not in config.baselines]
+    measured = constrained_measures(config.constraints)
+    return [
+        {
+            "constraint": each.text,
+            "generators": each.generators or bound,
+            "severity": each.severity,
+            "confidence": each.confidence if measure.metric.statistic == "macro" else None,
+        }
+        for each, measure in zip(config.constraints, measured, strict=True)
+    ]
 
 
 def plan(
     config: str | os.PathLike[str] | Mapping[str, Any],
     *,
     set: Sequence[str] | Mapping[str, Any] = (),  # noqa: A002 - as --set on the command line
-    date: datetime.date | str | None = None,
+    date: datetime.date | None = None,
 ) -> Plan:
     """Returns what a run would do; no rows are read but those that tell the types of text files.
 
@@ -65,16 +125,46 @@ def plan(
         if problems:
             raise ConfigError(*problems)
     measured = wanted_measures(loaded.config)
+    sources = _sources(loaded.config)
+    read = {
+        name: source.model_dump(mode="json", exclude_defaults=True)
+        for name, source in sources.items()
+    }
+    found = {
+        name: {column: type_in_words(dtype) for column, dtype in schema.items()}
+        for name, schema in schemas.items()
+    }
     return Plan(
         loaded.config,
+        loaded.masked(loaded.config.model_dump(mode="json", exclude_none=True)),
         {
-            name: tuple(f"{column}: {dtype}" for column, dtype in schema.items())
-            for name, schema in schemas.items()
+            name: {**loaded.masked(read.get(name, {})), "columns_found": columns}
+            for name, columns in found.items()
         },
         tuple(measure.label for measure in measured),
-        loaded.redacted()["generators"],
         list_depth(loaded.config, measured),
     )
+
+
+def type_in_words(dtype: pl.DataType) -> str:
+    """Returns what a column holds.
+
+    Example:
+        >>> [type_in_words(dtype) for dtype in (pl.Int8(), pl.Datetime("us", "UTC"))]
+        ['integer', 'time (UTC)']
+    """
+    if isinstance(dtype, pl.Datetime):
+        return f"time ({dtype.time_zone})" if dtype.time_zone else "time"
+    if isinstance(dtype, pl.List | pl.Array):
+        return f"list of {type_in_words(pl.Series(dtype=dtype.inner).dtype)}"
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_numeric():
+        return "number"
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return "text"
+    words = {pl.Boolean(): "true or false", pl.Date(): "date", pl.Null(): "nothing but nulls"}
+    return words.get(dtype, dtype_name(dtype).lower())
 
 
 def _sources(config: Config) -> dict[str, Source]:

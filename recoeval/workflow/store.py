@@ -14,8 +14,9 @@ from typing import IO, Any
 
 import polars as pl
 
-from recoeval.analysis.constraints import Check, Constraint, Verdict
+from recoeval.analysis.constraints import Constraint
 from recoeval.analysis.results import Evaluation
+from recoeval.analysis.verdict import Check, Verdict
 from recoeval.columns import FOLD, GENERATOR, ITEM_ID, QUERY_ID, RANK, SCORE
 from recoeval.data.failures import reading
 from recoeval.errors import ConfigError, DataError, Problem

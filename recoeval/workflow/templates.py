@@ -62,8 +62,11 @@ def write_starter(path: Path) -> None:
         path: the file; nothing that exists is overwritten.
 
     Raises:
-        ConfigError: the file exists, or cannot be made.
+        ConfigError: the file exists, or cannot be made; "-", which others take for stdout.
     """
+    if str(path) == "-":
+        text = "expected the name of a file: this one would be hard to open, and is not stdout"
+        raise ConfigError(Problem(text, origin="-"))
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(STARTER)

@@ -6,13 +6,8 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
-from recoeval.analysis.constraints import (
-    Constraint,
-    Verdict,
-    check_constraints,
-    constrained_measures,
-    read_constraints,
-)
+from recoeval.analysis.constraints import Constraint, constrained_measures, read_constraints
+from recoeval.analysis.verdict import Verdict, check_constraints
 from recoeval.columns import SUMMARY_SCHEMA
 from recoeval.errors import ConfigError
 

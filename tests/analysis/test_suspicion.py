@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from recoeval.analysis.constraints import Verdict
 from recoeval.analysis.suspicion import find_cold_hits
+from recoeval.analysis.verdict import Verdict
 
 # Users 1 and 2 and items 10 and 20 have train rows; user 3 and item 30 have none.
 TRAIN = pl.LazyFrame({"user_id": [1, 2], "item_id": [10, 20]})

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 import pytest
 
 import recoeval as rv
-from recoeval.analysis.constraints import Verdict
-from recoeval.report.sections import Results, relevant_items, report_sections, verdict_lines
-from recoeval.report.values import Count, Interval, Paragraph, Rate, Section, Table, Word
+from recoeval.report.sections import Results, relevant_items, report_sections
+from recoeval.report.values import Count, Interval, Paragraph, Rate, Section, Table
 
 Make = Callable[..., Results]
 
@@ -196,6 +194,16 @@ def test_a_split_by_files_has_no_windows(results: Results) -> None:
     assert found.notes == ()
 
 
+def test_windows_are_told_to_the_microsecond(results: Results) -> None:
+    found = table(results, "Data")
+    assert [column.title for column in found.columns] == ["window", "rows", "users", "items"]
+    assert found.notes[:3] == (
+        "train: before 2026-11-28T00:00:00Z",
+        "test: from 2026-11-28T00:00:00Z, before 2026-11-28T23:59:59.000001Z",
+        "used by neither side: 0 rows in the gap, 567 after the test",
+    )
+
+
 @pytest.mark.parametrize(
     ("sizes", "shares"),
     [
@@ -219,63 +227,6 @@ def test_no_queries_no_sizes(results: Results) -> None:
     assert "Relevant items" not in str(
         titles(replace(results, per_query=results.per_query.clear()))
     )
-
-
-def test_outcomes_with_their_reasons(results: Results) -> None:
-    found = table(results, "Constraints")
-    assert [group.title for group in found.groups] == [
-        Word("recall@10 >= 0.1", "strong"),
-        Word("recall@10 >= 0.9", "strong"),
-        Word("recall@10 >= 0.35 in all buckets of activity (warn)", "strong"),
-        Word("recall@10 >= 0.1 in [100,inf) of truth_size", "strong"),
-        Word("coverage >= 0.9", "strong"),
-    ]
-    outcomes = [[row[-2:] for row in group.rows] for group in found.groups]
-    assert outcomes[0][0] == (Word("pass", "good"), "")
-    assert outcomes[1][0] == (Word("FAIL", "bad"), "")
-    assert outcomes[2][0] == (Word("fail", "doubt"), "")
-    assert outcomes[2][6] == (Word("inconclusive", "doubt"), "194")
-    assert outcomes[3][0] == (Word("inconclusive", "doubt"), "n = 0")
-
-
-def test_millions_of_users_needed(results: Results) -> None:
-    first = replace(results.verdict.checks[0], outcome="inconclusive", users_needed=3_480_666)
-    verdict = Verdict("inconclusive", (first,), results.verdict.outcomes)
-    found = table(replace(results, verdict=verdict), "Constraints")
-    assert found.rows[0][-1] == "3.48 M"
-    assert [column.title for column in found.columns][:2] == ["generator", "users"]
-
-
-Outcomes = tuple[tuple[str, str, str, Any], ...]
-
-
-@pytest.mark.parametrize(
-    ("outcome", "outcomes", "texts"),
-    [
-        ("pass", (), ["Verdict: none, there are no constraints"]),
-        ("pass", (("x", "error", "a", "pass"),), ["Verdict: pass (exit code 0); 1 of 1 pass"]),
-        (
-            "fail",
-            (("x", "error", "a", "fail"), ("y", "warn", "a", "fail"), ("z", "warn", "b", "fail")),
-            [
-                "Verdict: FAIL (exit code 1); 0 of 3 pass, 1 fail, 2 warnings",
-                "  fail: a: x",
-                "  warning: a: y",
-                "  warning: b: z",
-            ],
-        ),
-        (
-            "inconclusive",
-            (("x", "error", "a", "inconclusive"),),
-            [
-                "Verdict: inconclusive (exit code 0); 0 of 1 pass, 1 inconclusive",
-                "  inconclusive: a: x",
-            ],
-        ),
-    ],
-)
-def test_the_verdict_in_lines(outcome: Any, outcomes: Outcomes, texts: list[str]) -> None:
-    assert [line.text for line in verdict_lines(Verdict(outcome, (), outcomes))] == texts
 
 
 def test_the_end_says_where_the_run_is(results: Results) -> None:

@@ -10,7 +10,7 @@ from recoeval.data.buckets import Bucket
 from recoeval.errors import ConfigError
 from recoeval.generators import GENERATORS
 from recoeval.metrics import METRICS
-from recoeval.workflow.choices import CHOICES, choices_of, explain
+from recoeval.workflow.choices import CHOICES, choices_of, explain, kinds
 
 
 def test_everything_registered_is_listed() -> None:
@@ -38,6 +38,21 @@ def test_options_show_the_default_first() -> None:
     assert explain("metric", "map").options == "denominator=capped|relevant"
     assert "factors=64" in explain("generator", "als").options
     assert explain("policy", "repeats").options == "exclude|include"
+
+
+def test_defaults_are_as_yaml_has_them() -> None:
+    assert "gap=0d" in explain("split", "time").options
+    assert "test_start=null" in explain("split", "time").options
+    said = "path=..., columns={}, format=null, user_id_type=auto|int|text"
+    assert explain("generator", "precomputed").options.startswith(said)
+    lines = explain("generator", "precomputed").lines
+    assert [line.partition(":")[0] for line in lines if "required" in line] == ["path (required)"]
+    assert explain("split", "files").lines[1:] == ("train (required)", "test (required)")
+
+
+def test_the_kinds() -> None:
+    assert [kind.name for kind in kinds()] == list(CHOICES)
+    assert all(kind.text for kind in kinds())
 
 
 def test_unknown_words() -> None:

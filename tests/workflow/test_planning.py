@@ -5,18 +5,23 @@ from typing import Any
 import polars as pl
 import pytest
 
+import recoeval as rv
 from recoeval.errors import ConfigError, DataError
-from recoeval.workflow.planning import plan
+from recoeval.workflow.planning import Plan, plan, type_in_words
 from tests.workflow.test_pipeline import channel
 from tests.workflow.test_preparation import tiny, tiny_config, write_sides
 
-LOG = (
-    "user_id: Int64",
-    "item_id: Int64",
-    "timestamp: Datetime(time_unit='us', time_zone='UTC')",
-    "event: String",
-    "dwell: Float64",
-)
+LOG = {
+    "user_id": "integer",
+    "item_id": "integer",
+    "timestamp": "time (UTC)",
+    "event": "text",
+    "dwell": "number",
+}
+
+
+def columns(found: Plan, name: str) -> Any:
+    return found.inputs[name]["columns_found"]
 
 
 def refused(config: dict[str, Any]) -> list[str]:
@@ -35,17 +40,20 @@ def test_what_a_run_would_do(tmp_path: Path) -> None:
             constraints=["hits@7 >= 1"],
         )
     )
-    assert found.columns["interactions"] == LOG
-    assert found.columns["lists[channel]"] == (
-        "query_id: Int64",
-        "item_id: Int64",
-        "rank: Int64",
-    )
+    assert columns(found, "interactions") == LOG
+    assert columns(found, "lists[channel]") == {
+        "query_id": "integer",
+        "item_id": "integer",
+        "rank": "integer",
+    }
     assert found.measures == ("recall@1", "recall@2", "coverage", "ndcg@5", "hits@7")
     assert found.depth == 7
-    assert list(found.generators) == ["popularity", "als", "channel"]
-    assert found.generators["als"]["factors"] == 8
-    assert found.generators["als"]["iterations"] == 15
+    made = found.as_dict()["generators"]
+    assert list(made) == ["popularity", "als", "channel"]
+    assert made["als"]["factors"] == 8
+    assert made["als"]["iterations"] == 15
+    # What was not asked for is not told: no empty mappings.
+    assert set(made["channel"]) == {"type", "path"}
     assert found.config.name == "tiny"
 
 
@@ -61,6 +69,86 @@ def test_nothing_is_written_and_no_row_is_looked_at(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lists.parquet", "log.parquet"]
 
 
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {},
+        {"training": {"where": "dwell > 1", "weight": "dwell"}, "seen": {"window": "2d"}},
+        {"ground_truth": {"gain": "dwell", "repeats": "include"}, "seen": {"where": "TRUE"}},
+    ],
+)
+def test_rules_are_told_as_the_run_tells_them(tmp_path: Path, sections: dict[str, Any]) -> None:
+    config = tiny_config(tmp_path, **sections)
+    told = dict(rv.run(config).manifest["definitions"])
+    del told["cutoff"]
+    assert plan(config).as_dict()["rules"] == told
+
+
+def test_files_of_a_split_are_inputs(tmp_path: Path) -> None:
+    sides = write_sides(tmp_path, times=False)
+    found = plan(tiny_config(tmp_path, interactions=None, split=sides))
+    assert found.as_dict()["rules"]["split"] == {"type": "files"}
+    assert found.inputs["split.test"]["path"] == sides["test"]
+
+
+def test_constraints_say_whom_they_bind_and_what_decides(tmp_path: Path) -> None:
+    config = tiny_config(
+        tmp_path,
+        generators={"popularity": None, "als": {"factors": 8}},
+        baselines=["popularity"],
+        constraints=[
+            "recall@2 >= 0.1",
+            {"metric": "recall@2", "generators": ["popularity"], "max": 1, "severity": "warn"},
+            {"metric": "recall@2", "max": 1, "confidence": None},
+            "coverage >= 0.5",
+        ],
+    )
+    found = [tuple(each.values()) for each in plan(config).as_dict()["constraints"]]
+    assert [(list(names), *rest) for _, names, *rest in found] == [
+        (["als"], "error", 0.95),
+        (["popularity"], "warn", 0.95),
+        (["als"], "error", None),
+        (["als"], "error", None),
+    ]
+
+
+def test_paths_as_they_are_opened_and_secrets_as_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny().write_parquet(tmp_path / "log.parquet")
+    monkeypatch.setenv("LOGS", str(tmp_path))
+    monkeypatch.setenv("LOG_TOKEN", str(tmp_path))
+    lists = channel(tmp_path)["path"].removeprefix(str(tmp_path))
+    generators = {"channel": {"type": "precomputed", "path": f"${{LOG_TOKEN}}{lists}"}}
+    config = tiny_config(
+        tmp_path, interactions={"path": "${LOGS}/log.parquet"}, generators=generators
+    )
+    found = plan(config).as_dict()
+    assert found["inputs"]["interactions"]["path"] == f"{tmp_path}/log.parquet"
+    assert found["generators"]["channel"]["path"] == f"${{LOG_TOKEN}}{lists}"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "words"),
+    [
+        (pl.UInt16(), "integer"),
+        (pl.Float32(), "number"),
+        (pl.Decimal(10, 2), "number"),
+        (pl.Boolean(), "true or false"),
+        (pl.Categorical(), "text"),
+        (pl.Datetime("ms"), "time"),
+        (pl.Datetime("us", "Asia/Shanghai"), "time (Asia/Shanghai)"),
+        (pl.Date(), "date"),
+        (pl.Duration("us"), "duration"),
+        (pl.Null(), "nothing but nulls"),
+        (pl.List(pl.Int64()), "list of integer"),
+        (pl.Array(pl.String(), 3), "list of text"),
+    ],
+)
+def test_types_in_words(dtype: pl.DataType, words: str) -> None:
+    assert type_in_words(dtype) == words
+
+
 def test_tie_share_lengthens_the_lists(tmp_path: Path) -> None:
     assert plan(tiny_config(tmp_path, metrics=["recall", "tie_share"])).depth == 3
     # Metrics without K take the deepest of k.
@@ -73,7 +161,7 @@ def test_derived_columns_are_columns(tmp_path: Path) -> None:
         interactions={"derive": {"minutes": "dwell / 60"}},
         ground_truth={"relevant": "minutes > 0.5"},
     )
-    assert plan(config).columns["interactions"] == (*LOG, "minutes: Float64")
+    assert columns(plan(config), "interactions") == {**LOG, "minutes": "number"}
 
 
 def test_settings_and_dates(tmp_path: Path) -> None:
@@ -82,7 +170,7 @@ def test_settings_and_dates(tmp_path: Path) -> None:
     config = tiny_config(tmp_path, interactions={"path": f"{tmp_path}/dt={{date}}/log.parquet"})
     found = plan(config, set=["k=[4]"], date=date(2026, 1, 13))
     assert found.measures == ("recall@4", "precision@4")
-    assert found.columns["interactions"] == (*LOG, "dt: Date")
+    assert columns(found, "interactions") == {**LOG, "dt": "date"}
 
 
 def test_all_problems_of_headers_and_rules_at_once(tmp_path: Path) -> None:
@@ -113,7 +201,7 @@ def test_each_side_of_a_split_by_files_has_its_columns(tmp_path: Path) -> None:
     (problem,) = refused({**config, "training": {"where": "dwell > 30"}})
     assert problem.startswith("training.where: unknown column 'dwell' in ")
     found = plan({**config, "training": {"where": "event = 'click'"}})
-    assert set(found.columns) == {"split.train", "split.test"}
+    assert set(found.inputs) == {"split.train", "split.test"}
 
 
 def test_the_default_training_rule_is_held_against_the_train_side(tmp_path: Path) -> None:

@@ -41,3 +41,10 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be written"):
         write_starter(path / "b.yaml")
     assert path.read_text() == "mine"
+
+
+def test_a_file_called_like_stdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"^-: expected the name of a file"):
+        write_starter(Path("-"))
+    assert not list(tmp_path.iterdir())
