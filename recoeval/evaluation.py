@@ -194,7 +194,7 @@ def evaluate(
         >>> evaluate(recs, truth, metrics=["precision"], k=[2]).value("precision@2")
         0.5
     """
-    texts = [metrics] if isinstance(metrics, str) else list(metrics)
+    texts = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
     measured = measures(texts, check_depths(k))
     asked_for = Document({"policies": policies or {}, "buckets": buckets or {}})
     options = validate(asked_for, _Options)

@@ -311,10 +311,16 @@ def test_one_metric_as_text():
     assert [measure.label for measure in found.measures] == ["recall@2"]
 
 
-def test_no_metrics_no_numbers():
-    found = rv.evaluate(RECS, TRUTH, metrics=[])
-    assert found.summary.is_empty()
-    assert found.per_query.columns[-2:] == ["relevant", "returned"]
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        ([], "metrics: expected at least one metric"),
+        ([1], "metrics.0: expected text such as recall@10, got 1"),
+        (None, "metrics.0: expected text such as recall@10, got None"),
+    ],
+)
+def test_metrics_that_are_none(metrics, message):
+    assert text_of(ConfigError, RECS, TRUTH, metrics=metrics) == message
 
 
 # Policies.

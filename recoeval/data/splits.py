@@ -123,15 +123,12 @@ def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
         .collect(engine="streaming")
         .row(0)
     )
-    after_latest = latest + _TICK
-    if split.fraction is not None:
-        cutoff, test_end = _cutoff_of_fraction(split.fraction, log), after_latest
-    elif split.test_start is not None:
-        cutoff = split.test_start
-        test_end = cutoff + split.test if split.test else after_latest
-    else:
-        cutoff, test_end = after_latest - (split.test or timedelta(0)), after_latest
-    windows = Windows(cutoff - split.gap, cutoff, test_end)
+    try:
+        windows = _windows(split, log, latest + _TICK)
+    except OverflowError:
+        text = "a window of this split lies outside the years 1 to 9999"
+        raise ConfigError(Problem(text, "split")) from None
+    cutoff = windows.cutoff
     if latest < cutoff:
         raise DataError(
             Problem(
@@ -150,6 +147,17 @@ def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
             )
         )
     return windows
+
+
+def _windows(split: TimeSplit, log: pl.LazyFrame, after_latest: datetime) -> Windows:
+    if split.fraction is not None:
+        cutoff, test_end = _cutoff_of_fraction(split.fraction, log), after_latest
+    elif split.test_start is not None:
+        cutoff = split.test_start
+        test_end = cutoff + split.test if split.test else after_latest
+    else:
+        cutoff, test_end = after_latest - (split.test or timedelta(0)), after_latest
+    return Windows(cutoff - split.gap, cutoff, test_end)
 
 
 def _cutoff_of_fraction(fraction: float, log: pl.LazyFrame) -> datetime:

@@ -65,10 +65,10 @@ class Scorer:
         """Returns a scorer for this truth.
 
         Raises:
-            DataError: gains that are too large for one of the measures.
+            DataError: gains that are too large or too small for one of the measures.
         """
         for measure in measures:
-            _refuse_large_gains(truth[GAIN], measure)
+            _refuse_gains(truth[GAIN], measure)
         sums = kernel.sum_truth(truth.lazy(), measures).collect()
         measured = tuple(measures)
         return cls(queries, truth, sums, seen, drop_seen, measured, without_relevant)
@@ -108,14 +108,12 @@ class Scorer:
         return Scored(per_query, hits.drop("hit_number"))
 
 
-def _refuse_large_gains(gains: pl.Series, measure: Measure) -> None:
-    limit = measure.metric.largest_gain
-    large = gains.filter(gains > limit)
-    if len(large):
-        raise DataError(
-            Problem(
-                f"{len(large)} gains are above {limit:g}, too large for {measure.label}, "
-                f"e.g. {some(large.sort())}",
-                f"truth.{GAIN}",
-            )
-        )
+def _refuse_gains(gains: pl.Series, measure: Measure) -> None:
+    low, high = measure.metric.gain_limits
+    for bad, how in (
+        (gains.filter(gains > high), f"above {high:g}, too large"),
+        (gains.filter(gains < low), f"below {low:g}, too small"),
+    ):
+        if len(bad):
+            text = f"{len(bad)} gains are {how} for {measure.label}, e.g. {some(bad.sort())}"
+            raise DataError(Problem(text, f"truth.{GAIN}"))

@@ -7,7 +7,7 @@ from typing import Literal
 import polars as pl
 
 from recoeval.columns import GAIN, RELEVANT, RETURNED
-from recoeval.metrics.base import Metric, Term, hits_within, within
+from recoeval.metrics.base import LINEAR_LIMITS, Metric, Term, hits_within, within
 
 __all__ = ["F1", "CappedRecall", "HitRate", "Hits", "Precision", "Recall"]
 
@@ -63,6 +63,10 @@ class Recall(Metric, name="recall"):
 
     gain: Literal["binary", "linear"] = "binary"
     """binary: every relevant item counts 1; linear: it counts its gain."""
+
+    @property
+    def gain_limits(self) -> tuple[float, float]:
+        return LINEAR_LIMITS if self.gain == "linear" else super().gain_limits
 
     def terms(self, k: int) -> tuple[Term, ...]:
         if self.gain == "binary":

@@ -98,9 +98,9 @@ class Metric(Component, ABC):
         return f"{self.title}({', '.join(given)})" if given else self.title
 
     @property
-    def largest_gain(self) -> float:
-        """Gains above it are refused, because they would drown all others."""
-        return math.inf
+    def gain_limits(self) -> tuple[float, float]:
+        """Smallest and largest gain for which sums stay numbers; others are refused."""
+        return 0.0, math.inf
 
     @abstractmethod
     def terms(self, k: int) -> tuple[Term, ...]:
@@ -141,6 +141,10 @@ class Measure:
 def hits_within(k: int) -> Term:
     """Returns h, the number of relevant items among the first k."""
     return Term("hits", f"hits@{k}", (pl.col(RANK) <= k).cast(pl.Int64))
+
+
+LINEAR_LIMITS = (1e-100, 1e100)
+"""Gains whose sums neither vanish nor overflow."""
 
 
 def within(k: int, expr: pl.Expr) -> pl.Expr:
@@ -232,7 +236,7 @@ def _with_options(cls: type[Metric], text: str, path: str) -> Metric:
 
 
 def measures(
-    metrics: Sequence[str], k: Iterable[int], *, paths: Mapping[str, str] | None = None
+    metrics: Sequence[object], k: Iterable[int], *, paths: Mapping[str, str] | None = None
 ) -> tuple[Measure, ...]:
     """Returns what to compute: each metric at its own K, or at every K of `k`.
 
@@ -253,8 +257,14 @@ def measures(
     """
     depths = tuple(k)
     problems = [Problem(_too_deep(depth), "k") for depth in depths if depth > DEEPEST]
+    if not metrics:
+        problems.append(Problem("expected at least one metric", "metrics"))
     found: dict[str, Measure] = {}
     for index, text in enumerate(metrics):
+        if not isinstance(text, str):
+            reason = f"expected text such as recall@10, got {text!r}"
+            problems.append(Problem(reason, f"metrics.{index}"))
+            continue
         path = (paths or {}).get(text, f"metrics.{index}")
         try:
             metric, own = parse_metric(text, path=path)

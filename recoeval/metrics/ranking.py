@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import polars as pl
 
 from recoeval.columns import RANK, RELEVANT
-from recoeval.metrics.base import DISCOUNT, HIT_NUMBER, Gain, Metric, Term, gain_value, within
+from recoeval.metrics.base import (
+    DISCOUNT,
+    HIT_NUMBER,
+    LINEAR_LIMITS,
+    Gain,
+    Metric,
+    Term,
+    gain_value,
+    within,
+)
 
 __all__ = ["MAP", "MRR", "NDCG"]
 
@@ -53,8 +61,11 @@ class NDCG(Metric, name="ndcg"):
     """linear: g; exponential: 2^g - 1, gains up to 50; binary: 1."""
 
     @property
-    def largest_gain(self) -> float:
-        return 50.0 if self.gain == "exponential" else math.inf
+    def gain_limits(self) -> tuple[float, float]:
+        if self.gain == "linear":
+            return LINEAR_LIMITS
+        # Below 1e-9 the rounding of 2^g leaves fewer than seven digits of 2^g - 1.
+        return (1e-9, 50.0) if self.gain == "exponential" else super().gain_limits
 
     def terms(self, k: int) -> tuple[Term, ...]:
         discounted = within(k, gain_value(self.gain) * pl.col(DISCOUNT))

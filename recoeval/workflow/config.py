@@ -86,7 +86,7 @@ class Engine(Component):
     """What computes."""
 
     type: Literal["local"] = "local"
-    threads: Count | None = None
+    threads: Annotated[int, Strict(), Field(ge=1, le=256)] | None = None
     """Threads of trained generators; default: all cores. One makes ALS reproducible to the bit."""
 
 

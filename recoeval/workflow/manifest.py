@@ -115,6 +115,12 @@ def _notes(config: Config, prepared: Prepared) -> list[str]:
             f"{', '.join(trained)}: trained with {prepared.train.threads} threads, so that the "
             "factors differ in the last bits between runs; engine.threads: 1 makes them equal"
         )
+    train, test = (prepared.log.get(f"split.{side}") for side in ("train", "test"))
+    if train and test and train["end"] and test["start"] and train["end"] >= test["start"]:
+        notes.append(
+            f"split.train goes on until {train['end']}, and split.test starts {test['start']}: "
+            "what is learned is partly later than what is asked for"
+        )
     ends = [facts["end"] for facts in prepared.log.values() if facts["end"] is not None]
     if ends and max(ends).year < EARLIEST_YEAR:
         notes.append(f"all times lie before {EARLIEST_YEAR}: is timestamp_unit right?")

@@ -110,6 +110,9 @@ def _judge(config: Config, prepared: Prepared, evaluation: Evaluation) -> Verdic
     return verdict.doubted(suspicions)
 
 
+ROWS_AT_ONCE = 2_000_000
+"""Rows of trained lists in memory at a time: deep lists come in smaller blocks."""
+
 _LOST = "(zeros in front that a file has lost do not come back)"
 _REMEDIES = {QUERY_ID: f": user_id_type: text {_LOST}", ITEM_ID: f": item_id_type: text {_LOST}"}
 
@@ -158,7 +161,8 @@ class _Work:
         queries = self.prepared.truth.queries
         depth = list_depth(self.config, self.evaluator.scorer.measures)
         parts, rows, lists_made = [], 0, 0
-        for number, block in enumerate(blocks_of(queries, size or queries.height)):
+        size = max(1, min(size or queries.height, ROWS_AT_ONCE // depth))
+        for number, block in enumerate(blocks_of(queries, size)):
             lists = fitted.recommend(block, depth).collect()
             if self.config.output.recommendations:
                 self.directory.write_lists(name, number, lists)

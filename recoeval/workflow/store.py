@@ -94,8 +94,12 @@ def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         write: writes the content to an open binary file.
 
     Raises:
-        DataError: the place cannot be written.
+        DataError: the place cannot be written, or is no regular file (a device, a folder).
     """
+    # A link stays a link: the file that it leads to is written.
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise DataError(Problem("cannot be written: this is no regular file", str(path)))
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -432,6 +432,29 @@ def test_all_buckets_are_each_at_the_level_and_any_is_corrected():
     )
 
 
+def test_a_bucket_that_breaks_its_bound_is_one_of_many():
+    # 0.133 is 1.70 errors below the bound: one bucket alone fails at 95% (1.66), but that
+    # some bucket of three fails takes 98.33% (2.16).
+    assert check(in_buckets("[1,50)"), *bucketed(0.3, 0.133, 0.3)).outcome == "fail"
+    verdict = check(in_buckets("all"), *bucketed(0.3, 0.133, 0.3))
+    assert verdict.outcome == "inconclusive"
+    found = verdict.checks[1]
+    assert found.low == pytest.approx(0.133 - stats.t.ppf(0.95, 99) * 0.01, abs=1e-12)
+    assert found.high == pytest.approx(0.133 + stats.t.ppf(1 - 0.05 / 3, 99) * 0.01, abs=1e-12)
+    # 0.128 is 2.2 errors below it. Buckets without users are none of the many.
+    assert check(in_buckets("all"), *bucketed(0.3, 0.128, 0.3)).outcome == "fail"
+    assert check(in_buckets("all"), *bucketed(None, 0.133, None)).checks[1].outcome == "fail"
+    # That every bucket breaks it needs no correction.
+    assert check(in_buckets("any"), *bucketed(0.133, 0.133, 0.133)).outcome == "fail"
+
+
+def test_rounding_breaks_no_bound():
+    third = 0.33333333333333326
+    assert check("recall@100 >= 0.3333333333333333", row(third, 0.0)).outcome == "pass"
+    assert check("recall@100 <= 0.33333333333333315", row(third, 0.0)).outcome == "pass"
+    assert check("recall@100 >= 0.33333334", row(third, 0.0)).outcome == "fail"
+
+
 def test_point_values_need_no_correction():
     assert check(in_buckets("any", confidence=None), *bucketed(0.15, 0.0, 0.0)).outcome == "pass"
 

@@ -278,6 +278,19 @@ def test_report_of_an_empty_side_is_an_error(empty):
     assert str(error.value) == f"split.{empty}: no {empty} rows"
 
 
+@pytest.mark.parametrize(
+    "split",
+    [
+        {"test_start": "0001-01-02T00:00:00Z", "gap": "3d"},
+        {"test_start": "9999-01-02T00:00:00Z", "test": "365000d"},
+    ],
+)
+def test_windows_beyond_the_calendar(split):
+    with pytest.raises(ConfigError) as error:
+        find_windows(TimeSplit(**split), log_of(START))
+    assert str(error.value) == "split: a window of this split lies outside the years 1 to 9999"
+
+
 def test_report_finds_a_test_window_between_the_rows():
     log = log_of(START, START + 9 * DAY)
     windows = find_windows(TimeSplit(test_start=START + DAY, test="1d"), log)

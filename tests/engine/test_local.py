@@ -90,6 +90,28 @@ def test_sizes_of_the_truth():
     assert scorer().relevant.columns == ["query_id", "user_id", "relevant"]
 
 
+@pytest.mark.parametrize(
+    ("metric", "gain", "reason"),
+    [
+        ("ndcg", 1e101, "above 1e+100, too large"),
+        ("recall(gain=linear)", 1e308, "above 1e+100, too large"),
+        ("ndcg(gain=exponential)", 1e-17, "below 1e-09, too small"),
+        ("ndcg", 1e-300, "below 1e-100, too small"),
+        ("ndcg(gain=binary)", 1e308, None),
+        ("recall", 1e308, None),
+    ],
+)
+def test_gains_whose_sums_are_no_numbers(metric, gain, reason):
+    truth = TRUTH.with_columns(gain=pl.Series([gain, 1.0, 1.0]))
+    asked = measures([metric], [5])
+    if reason is None:
+        Scorer.of(QUERIES, truth, asked, seen=None, drop_seen=False)
+        return
+    with pytest.raises(DataError) as error:
+        Scorer.of(QUERIES, truth, asked, seen=None, drop_seen=False)
+    assert str(error.value) == f"truth.gain: 1 gains are {reason} for {metric}@5, e.g. {gain!r}"
+
+
 def test_gains_that_are_too_large_for_a_measure():
     truth = TRUTH.with_columns(gain=pl.Series([50.5, 1.0, 2000.0]))
     asked = measures(["ndcg", "ndcg(gain=exponential)"], [5])

@@ -173,7 +173,8 @@ def test_depths_may_be_any_iterable_and_twice_is_once():
 
 
 def test_no_metrics():
-    assert measures([], [10]) == ()
+    with pytest.raises(ConfigError, match=r"^metrics: expected at least one metric$"):
+        measures([], [10])
 
 
 def test_all_bad_metrics_are_named_at_once():

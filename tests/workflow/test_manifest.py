@@ -277,3 +277,15 @@ def test_a_log_of_1970_asks_for_the_unit_of_time(tmp_path: Path) -> None:
     assert "all times lie before 1990: is timestamp_unit right?" in run.manifest["notes"]
     right = rv.run(tiny_config(tmp_path, interactions={"timestamp_unit": "s"}, split=split))
     assert not any("1990" in note for note in right.manifest["notes"])
+
+
+@pytest.mark.parametrize(
+    ("sides", "noted"), [(("train", "test"), False), (("test", "train"), True)]
+)
+def test_training_on_the_future_is_noted(
+    tmp_path: Path, sides: tuple[str, str], noted: bool
+) -> None:
+    files = write_sides(tmp_path, times=True)
+    split = {"train": files[sides[0]], "test": files[sides[1]]}
+    run = rv.run(tiny_config(tmp_path, interactions=None, split=split))
+    assert any("split.train goes on until" in note for note in run.manifest["notes"]) == noted

@@ -223,3 +223,20 @@ def test_a_generator_may_have_any_safe_name(tmp_path: Path) -> None:
     lists = pl.read_parquet(run.path / "recommendations" / name / "part-00000.parquet")
     assert lists["generator"].unique().to_list() == [name]
     assert rv.open_run(run.path).value("recall@2") == 3 / 4
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(DataError) as error:
+            write_file(place, lambda file: file.write(b"x"))
+        said = f"{place}: cannot be written: this is no regular file"
+        assert str(error.value) == said
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_file(tmp_path / "link", lambda file: file.write(b"x"))
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"x"
