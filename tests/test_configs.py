@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import recoeval as rv
+from recoeval.cli import main
 from recoeval.component import Component
 from recoeval.generators import GENERATORS
 from recoeval.generators.base import Generator
@@ -307,3 +308,23 @@ def test_the_json_schema_refuses_what_is_wrong(change: dict[str, Any]) -> None:
 def test_the_json_schema_knows_the_short_forms(change: dict[str, Any]) -> None:
     schema = json_schema()
     assert fits(plain({**read("quickstart.yaml"), **change}), schema, schema, "") == []
+
+
+def test_readme_shows_what_the_demo_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # ALS may differ in the last digit between processors; all else is the same everywhere.
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as left:
+        main(["run", "configs/quickstart.yaml", "--set", f"output.path={tmp_path}"])
+    assert left.value.code == 0
+    lines = capsys.readouterr().out.splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("Metrics, means"))
+    named = [
+        line for line in lines[first:] if re.match(r"  (popularity|two_tower|editorial) ", line)
+    ]
+    assert len(named) > 10
+    shown = (ROOT / "README.md").read_text("utf-8").splitlines()
+    same = [line for line in lines[1:first] if not line.startswith("  als ")]
+    assert [line for line in same + named if line not in shown] == []

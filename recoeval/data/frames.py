@@ -19,10 +19,10 @@ __all__ = ["IdType", "normalise_ids", "rename", "to_frame"]
 IdType = Literal["auto", "int", "text"]
 
 # A whole number that prints back as it was read: '0012', '+1' and '-0' are text.
-CANONICAL_INTEGER: Final = r"^(0|-?[1-9]\d{0,17})$"
+CANONICAL_INTEGER: Final = r"^(0|-?[1-9]\d{0,18})$"
 
 # The first integer that Float64 cannot tell from its neighbour.
-_FLOAT_LIMIT: Final = 2**53
+FLOAT_LIMIT: Final = 2**53
 
 _INDEX: Final = re.compile(r"__index_level_\d+__")
 
@@ -169,13 +169,18 @@ def _canonical(frame: pl.LazyFrame, columns: Sequence[str], what: str) -> set[st
         test.alias(f"{name}{suffix}")
         for name in columns
         for suffix, test in (
-            ("", pl.col(name).str.contains(CANONICAL_INTEGER).all()),
+            ("", (pl.col(name).str.contains(CANONICAL_INTEGER) & _fits(name)).all()),
             ("/count", pl.col(name).count() > 0),
         )
     ]
     with reading(what):
         row = frame.select(tests).collect(engine="streaming").row(0, named=True)
     return {name for name in columns if row[name] and row[f"{name}/count"]}
+
+
+def _fits(name: str) -> pl.Expr:
+    """Returns whether text is null or an integer of 64 bits."""
+    return pl.col(name).is_null() | pl.col(name).cast(pl.Int64, strict=False).is_not_null()
 
 
 def _unfit(dtype: pl.DataType, wanted: IdType, name: str) -> str:
@@ -203,7 +208,7 @@ def whole_numbers(name: str, dtype: pl.DataType) -> pl.Expr | None:
     if dtype == pl.Int64:
         return None
     if dtype.is_float():
-        whole = column.is_finite() & (column == column.round()) & (column.abs() < _FLOAT_LIMIT)
+        whole = column.is_finite() & (column == column.round()) & (column.abs() < FLOAT_LIMIT)
         exact = column.cast(pl.Int64, strict=False).cast(pl.String)
         # Through text, so that the error shows the value as it is in the data.
         column = pl.when(whole).then(exact).otherwise(column.cast(pl.String)).alias(name)

@@ -23,6 +23,7 @@ from recoeval.data.formats import open_table
 from recoeval.data.frames import normalise_ids, to_frame
 from recoeval.data.listcheck import ListFacts, check_lists
 from recoeval.data.lists import is_trec_run, read_lists
+from recoeval.data.overlap import examples_of, overlap, require_overlap, unlike_types
 from recoeval.data.queries import queries_of_rows
 from recoeval.data.trec import scan_qrels, sniff
 from recoeval.errors import DataError, Problem, some
@@ -37,8 +38,6 @@ __all__ = [
     "read_train",
     "read_truth",
     "read_users",
-    "require_overlap",
-    "unlike_types",
 ]
 
 DEFAULT_GENERATOR = "recs"
@@ -316,7 +315,7 @@ def _require_common_items(lists: Lists, truth: AskedTruth, history: History) -> 
     known, than = truth.pairs.lazy().select(ITEM_ID), "the truth"
     if history.pairs is not None:
         known, than = pl.concat([known, history.pairs.select(ITEM_ID)]), "truth and train"
-    strange = [name for name, rows in lists.by_generator.items() if not _overlap(rows, known)]
+    strange = [name for name, rows in lists.by_generator.items() if not overlap(rows, known)]
     # A generator without a hit is no stranger if it lists what one with hits lists.
     others = [rows for name, rows in lists.by_generator.items() if name not in strange]
     known = pl.concat([known, *(rows.select(ITEM_ID) for rows in others)])
@@ -324,82 +323,8 @@ def _require_common_items(lists: Lists, truth: AskedTruth, history: History) -> 
         rows = lists.by_generator[name]
         if (
             history.pairs is None
-            and min(len(_examples(side, ITEM_ID)) for side in (rows, known)) < 3
+            and min(len(examples_of(side, ITEM_ID)) for side in (rows, known)) < 3
         ):
             continue
         hint = "" if history.pairs is not None else "; if they truly find nothing, give train="
         require_overlap(rows, known, ITEM_ID, _said(name), than, hint=hint)
-
-
-def unlike_types(
-    rows: pl.LazyFrame,
-    other: pl.LazyFrame,
-    column: str,
-    what: str,
-    than: str,
-    *,
-    remedy: str = ", so that both are integers or both are text",
-) -> Problem | None:
-    """Returns a problem if two tables hold ids of different types, with examples of both.
-
-    Args:
-        rows: a table with the column.
-        other: another one.
-        column: the id.
-        what: name of the first in the error.
-        than: name of the other in the error.
-        remedy: how to cast.
-    """
-    ours, theirs = (frame.collect_schema()[column] for frame in (rows, other))
-    if ours == theirs:
-        return None
-    mine, others = _examples(rows, column), _examples(other, column)
-    return Problem(
-        f"{ours}, but {than} has {theirs}; e.g. {some(mine)} against {some(others)}. "
-        f"Cast one side{remedy}",
-        f"{what}.{column}",
-    )
-
-
-def require_overlap(
-    rows: pl.LazyFrame,
-    other: pl.LazyFrame,
-    column: str,
-    what: str,
-    than: str,
-    *,
-    hint: str = "",
-) -> None:
-    """Checks that two tables have an id in common.
-
-    Args:
-        rows: a table with the column.
-        other: another one.
-        column: the id.
-        what: name of the first in the error.
-        than: name of the other in the error.
-        hint: what else the error says.
-
-    Raises:
-        DataError: no id in common; with three ids of each side.
-    """
-    if _overlap(rows, other, column):
-        return
-    mine, others = _examples(rows, column), _examples(other, column)
-    raise DataError(
-        Problem(
-            f"no id in common with {than}; e.g. {some(mine)} against {some(others)}{hint}",
-            f"{what}.{column}",
-        )
-    )
-
-
-def _overlap(rows: pl.LazyFrame, other: pl.LazyFrame, column: str = ITEM_ID) -> bool:
-    common = rows.select(column).join(other.select(column), on=column, how="semi").head(1)
-    return common.collect(engine="streaming").height > 0
-
-
-def _examples(rows: pl.LazyFrame, column: str) -> list[object]:
-    """Returns the three smallest ids."""
-    smallest = rows.select(pl.col(column).unique().bottom_k(3)).collect(engine="streaming")
-    return smallest[column].sort().to_list()

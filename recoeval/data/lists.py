@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
@@ -11,7 +12,7 @@ from recoeval.columns import GENERATOR, ITEM_ID, QUERY_ID, RANK, SCORE, USER_ID
 from recoeval.data.delivery import Order, Tie, deliver, find_order
 from recoeval.data.failures import dtype_name, listed, reading
 from recoeval.data.formats import Format, open_table
-from recoeval.data.frames import IdType, normalise_ids, rename, to_frame, whole_numbers
+from recoeval.data.frames import FLOAT_LIMIT, IdType, normalise_ids, rename, to_frame, whole_numbers
 from recoeval.data.listcheck import ListFacts, check_lists
 from recoeval.data.rowchecks import show
 from recoeval.data.trec import scan_run, sniff
@@ -27,6 +28,10 @@ __all__ = [
     "is_trec_run",
     "read_lists",
 ]
+
+
+# Integers with more digits than Float64.
+_LONG: Final = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)
 
 
 def is_trec_run(obj: object) -> bool:
@@ -62,7 +67,8 @@ def read_lists(
 
     Raises:
         ConfigError: an unknown name in `columns`.
-        DataError: unreadable, or without query_id (or user_id), item_id, and rank or score.
+        DataError: unreadable, or without query_id (or user_id), item_id, and rank or score;
+            integer scores above 2^53 without ranks.
     """
     rows, text = _open(obj, what, columns or {}, form)
     schema = rows.collect_schema()
@@ -180,5 +186,22 @@ def _typed(rows: pl.LazyFrame, what: str) -> pl.LazyFrame:
         casts.append(pl.col(SCORE).cast(pl.Float64))
     if GENERATOR in schema and schema[GENERATOR] != pl.String:
         casts.append(pl.col(GENERATOR).cast(pl.String))
+    if RANK not in schema and score in _LONG:
+        _check_digits(rows, what)
     order = [name for name in (GENERATOR, QUERY_ID, ITEM_ID, RANK, SCORE) if name in schema]
     return rows.with_columns(casts).select(order)
+
+
+def _check_digits(rows: pl.LazyFrame, what: str) -> None:
+    """Raises if scores are integers that Float64 cannot tell from their neighbours."""
+    score = pl.col(SCORE)
+    bad = rows.filter((score > FLOAT_LIMIT) | (score < -FLOAT_LIMIT))
+    with reading(what):
+        if bad.head(1).collect(engine="streaming").height:
+            raise DataError(
+                Problem(
+                    "scores above 2^53 lose digits: give rank, or scale them; "
+                    f"e.g. {show(bad, (SCORE,))}",
+                    f"{what}.{SCORE}",
+                )
+            )

@@ -9,19 +9,30 @@ from typing import Final, Literal
 import polars as pl
 
 from recoeval.data.failures import dtype_name, gist, listed
+from recoeval.data.sqltext import (
+    as_floats,
+    as_utc,
+    guard_divisors,
+    has_subquery,
+    operators,
+    words_of,
+)
 from recoeval.errors import ConfigError, Problem, did_you_mean
 
 __all__ = ["compile_rule"]
 
 Kind = Literal["boolean", "numeric", "any"]
 
-# Quoted text, quoted names and comments, which are left as they are.
-_QUOTED: Final = r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/"
-_DECIMAL: Final = re.compile(rf"({_QUOTED})|(?<![\w.])(\d+\.\d*|\.\d+)(?![\w.])", re.DOTALL)
-_TIMESTAMP: Final = re.compile(rf"(\bTIMESTAMP\b(?=\s*'))|({_QUOTED})", re.DOTALL | re.IGNORECASE)
-_WORD: Final = re.compile(
-    rf"({_QUOTED})|\b(select|unnest|explode|over)\b", re.DOTALL | re.IGNORECASE
-)
+# A chain of operators is a tree of this depth, and deep trees overflow the stack.
+_MAX_OPERATORS: Final = 500
+# Functions that give NaN, which is larger than every number, or infinity.
+_NOT_ALWAYS_NUMBERS: Final = {
+    *("ln", "log", "log10", "log1p", "log2", "exp", "pow", "power", "sqrt"),
+    *("acos", "acosd", "asin", "asind", "cot", "cotd"),
+}
+_THEIR_NODES: Final = re.compile(r"\.(?:log|log1p|exp|pow|sqrt|arccos|arcsin|cot)\(")
+_TOO_DEEP: Final = "too long for one rule; write column IN (1, 2, ...) for many values"
+_SHOWN: Final = 80
 _TIME_AGAINST_TEXT: Final = (
     "compares a time with text; times are written TIMESTAMP '2022-05-05T16:00:00Z'"
 )
@@ -41,7 +52,8 @@ _MISFITS: Final = (
 def compile_rule(text: str, schema: pl.Schema, *, path: str, kind: Kind, source: str) -> pl.Expr:
     """Returns the expression of an SQL rule over columns.
 
-    Decimal numbers are floats, and times without an offset are UTC, on every engine.
+    Decimal numbers are floats, times without an offset are UTC, and a division by zero gives
+    null, on every engine.
 
     Args:
         text: the rule: "event = 'click' AND dwell_seconds > 30".
@@ -55,7 +67,8 @@ def compile_rule(text: str, schema: pl.Schema, *, path: str, kind: Kind, source:
 
     Raises:
         ConfigError: it does not parse, names an unknown column, gives another dtype,
-            aggregates rows, or compares a number with a time or an INTERVAL.
+            aggregates rows, compares a number with a time or an INTERVAL, decides on what
+            may be NaN, has a subquery or more than 500 AND, OR or +.
 
     Example:
         >>> rule = compile_rule("a > 1", pl.Schema({"a": pl.Int64}), path="where",
@@ -63,15 +76,17 @@ def compile_rule(text: str, schema: pl.Schema, *, path: str, kind: Kind, source:
         >>> pl.DataFrame({"a": [1, 2]}).filter(rule).height
         1
     """
-    rows = pl.DataFrame(schema=schema).clear(2).lazy()
-    words = {found[2].lower() for found in _WORD.finditer(text) if found[2]}
-    if "select" in words:
+    if operators(text) > _MAX_OPERATORS:
+        raise ConfigError(Problem(f"{_TOO_DEEP}: {_start(text)}", path))
+    if has_subquery(text):
         raise ConfigError(Problem(f"a rule has no subqueries: {text!r}", path))
-    rule = _parse(text, rows, path)
-    if unknown := sorted(set(rule.meta.root_names()) - set(schema)):
+    rows = pl.DataFrame(schema=schema).clear(2).lazy()
+    plain = _parse(text, rows, path)
+    if unknown := sorted(set(plain.meta.root_names()) - set(schema)):
         raise ConfigError(*(_unknown(name, schema, path, source) for name in unknown))
-    if problem := _misuse(words, rule, rows, kind):
+    if problem := _misuse(set(words_of(text)), plain, rows, kind):
         raise ConfigError(Problem(f"{problem}: {text!r}", path))
+    rule = _parse(guard_divisors(text), rows, path)
     try:
         dtype = rows.select(rule).collect().dtypes[0]
     except _MISFITS as error:
@@ -82,10 +97,15 @@ def compile_rule(text: str, schema: pl.Schema, *, path: str, kind: Kind, source:
     return rule.cast(pl.Float64) if dtype == pl.Decimal else rule
 
 
+def _start(text: str) -> str:
+    """Returns the beginning of a long rule."""
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
 def _parse(text: str, rows: pl.LazyFrame, path: str) -> pl.Expr:
     """Returns the expression; its times are UTC unless the columns are local times."""
-    floats = _DECIMAL.sub(lambda found: found[1] or f"{found[2]}e0", text)
-    moments = _TIMESTAMP.sub(lambda found: "TIMESTAMPTZ" if found[1] else found[2], floats)
+    floats = as_floats(text)
+    moments = as_utc(floats)
     try:
         rule = pl.sql_expr(moments)
         if moments != floats and not _runs(rule, rows) and _runs(pl.sql_expr(floats), rows):
@@ -117,20 +137,32 @@ def _misuse(words: set[str], rule: pl.Expr, rows: pl.LazyFrame, kind: Kind) -> s
         return "a rule gives one value a row, this one gives several"
     if rule.meta.has_multiple_outputs():
         return "a rule gives one column, this one gives several"
+    if not rule.meta.undo_aliases().meta.eq(rule):
+        return f"unexpected words after the rule ({rule.meta.output_name()!r})"
     windowed = "over" in words
     if windowed and kind != "any":
         return "a rule looks at one row; put what looks at others (OVER) into derive"
     nodes = [rule] if windowed else list(_nodes(rule, rows))
     if any(_aggregates(node) for node in nodes):
         return "a rule gives one value a row, this one aggregates rows"
+    partial = sorted(words & _NOT_ALWAYS_NUMBERS)
+    if partial and any(_decides_by_nan(node, rows) for node in nodes):
+        name = partial[0].upper()
+        return (
+            f"{name} may give NaN, which is larger than every number; derive it first, "
+            f"derive: {{name: {name}(...)}}, where NaN becomes null"
+        )
     return next((problem for node in nodes if (problem := _mixed(node, rows))), "")
 
 
 def _nodes(rule: pl.Expr, rows: pl.LazyFrame) -> Iterator[pl.Expr]:
     """Returns the expression and all its parts."""
-    yield rule
-    for part in rule.meta.pop(schema=rows.collect_schema()):
-        yield from _nodes(part, rows)
+    schema = rows.collect_schema()
+    waiting = [rule]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.meta.pop(schema=schema))
 
 
 def _aggregates(node: pl.Expr) -> bool:
@@ -143,6 +175,17 @@ def _aggregates(node: pl.Expr) -> bool:
     if not scalar:
         return False
     return bool(node.meta.root_names()) or str(node).startswith("len()")
+
+
+def _decides_by_nan(node: pl.Expr, rows: pl.LazyFrame) -> bool:
+    """Returns whether a part is a decision on what may be NaN."""
+    if not _THEIR_NODES.search(str(node)):
+        return False
+    try:
+        return rows.select(node).collect_schema().dtypes()[0] == pl.Boolean
+    except _MISFITS:
+        # Said by the trial run.
+        return False
 
 
 def _mixed(node: pl.Expr, rows: pl.LazyFrame) -> str:

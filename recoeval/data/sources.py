@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import polars as pl
 from pydantic import Field
@@ -29,6 +29,10 @@ __all__ = [
     "scan_interactions",
     "to_frame",
 ]
+
+
+# UInt64 stays: its largest values are no Int64.
+_NARROW: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16, pl.UInt32)
 
 
 class Source(Component):
@@ -103,7 +107,7 @@ def scan_interactions(
         )
     first = [name for name in (USER_ID, ITEM_ID, TIMESTAMP) if name in names]
     rows = rows.select(*first, *(name for name in names if name not in first))
-    rows = _without_nan(rows)
+    rows = _widened(rows, (USER_ID, ITEM_ID, TIMESTAMP))
     return _by_rules(rows, source, path, said)
 
 
@@ -118,10 +122,25 @@ def _layout_hint(names: Sequence[str], *, text: bool) -> str:
     return ""
 
 
-def _without_nan(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Returns the rows with null for NaN, which compares as larger than every number."""
-    floats = [name for name, dtype in rows.collect_schema().items() if dtype.is_float()]
-    return rows.with_columns(pl.col(floats).fill_nan(None)) if floats else rows
+def _widened(rows: pl.LazyFrame, but: Sequence[str]) -> pl.LazyFrame:
+    """Returns the rows with the numbers that a text file would give, whatever the file.
+
+    Narrow integers overflow in a rule without a word, and NaN compares as larger than every
+    number: integers become Int64, floats Float64, NaN null.
+    """
+    kept = {name: dtype for name, dtype in rows.collect_schema().items() if name not in but}
+    numbers = [_wide(name, dtype) for name, dtype in kept.items() if dtype.is_float()]
+    numbers += [pl.col(name).cast(pl.Int64) for name, dtype in kept.items() if dtype in _NARROW]
+    return rows.with_columns(numbers) if numbers else rows
+
+
+def _wide(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Returns a column of floats as Float64, null for NaN."""
+    column = pl.col(name)
+    if dtype != pl.Float64:
+        # Through text, so that 0.1 stays 0.1, and not 0.10000000149.
+        column = column.cast(pl.String).cast(pl.Float64)
+    return column.fill_nan(None)
 
 
 def _open(source: Source, path: str, frame: object | None) -> tuple[pl.LazyFrame, bool, str]:
@@ -133,6 +152,15 @@ def _open(source: Source, path: str, frame: object | None) -> tuple[pl.LazyFrame
     ids = {source.columns.get(name, name) for name in (USER_ID, ITEM_ID)}
     opened = open_table(source.path, source.format, said=f"{path}.path", ids=ids)
     return opened.frame, opened.text, source.path
+
+
+def _finite(rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    """Returns the rows with a derived column widened, null where it is no finite number."""
+    rows = _widened(rows, [other for other in rows.collect_schema() if other != name])
+    column = pl.col(name)
+    if not rows.collect_schema()[name].is_float():
+        return rows
+    return rows.with_columns(pl.when(column.is_finite()).then(column).alias(name))
 
 
 def _by_rules(rows: pl.LazyFrame, source: Source, path: str, said: str) -> pl.LazyFrame:
@@ -151,7 +179,7 @@ def _by_rules(rows: pl.LazyFrame, source: Source, path: str, said: str) -> pl.La
                 Problem(f"{said} has a column {name!r} already: choose another name", at)
             )
         expression = compile_rule(text, schema, path=at, kind="any", source=said)
-        rows = rows.with_columns(expression.alias(name))
+        rows = _finite(rows.with_columns(expression.alias(name)), name)
         schema = rows.collect_schema()
     if source.where is not None:
         rule = compile_rule(source.where, schema, path=f"{path}.where", kind="boolean", source=said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import zlib
 from collections.abc import Callable, Collection, Sequence
@@ -23,6 +24,9 @@ SEPARATORS: Final = {".csv": ",", ".tsv": "\t", ".txt": ",", ".dat": ","}
 # Stands for a separator of several different characters while a file is read.
 _STAND_IN: Final = "\x1f"
 
+# How polars calls a column whose name is there already.
+_SECOND: Final = "_duplicated_"
+
 FileScan = Callable[[Sequence[int]], pl.LazyFrame]
 """Scans some of the files, by their position."""
 
@@ -31,7 +35,8 @@ class Format(Component):
     """How text files (csv, tsv, txt, dat) are written."""
 
     separator: str | None = None
-    """Between fields, any length; default by ending: a tab in .tsv, else a comma."""
+    """Between fields, any length; default by ending: a tab in .tsv, else a comma.
+    Texts are quoted (") only where it is one ASCII character."""
     header: Flag = True
     """Whether the first line of each file names the columns."""
     names: tuple[str, ...] | None = None
@@ -114,6 +119,8 @@ def _prepare(files: Sequence[str], form: Format, said: str) -> _Text:
         separator=separator,
         options={
             "separator": separator if same else _STAND_IN,
+            # The stand-in would get into quoted texts.
+            "quote_char": '"' if same else None,
             "has_header": form.header,
             "glob": False,
         },
@@ -168,7 +175,25 @@ def _header(text: _Text, index: int) -> list[str]:
         raise unreadable(text.files[index], "text", error, text.said) from error
     if any("\0" in name for name in names):
         raise DataError(Problem(f"{text.files[index]} is not a text file", text.said))
+    if text.options["has_header"] and any(_SECOND in name for name in names):
+        _check_twice(text, index)
     return names
+
+
+def _check_twice(text: _Text, index: int) -> None:
+    """Raises if a header has a name twice; polars names the second one in its own way."""
+    options = {**text.options, "has_header": False}
+    line = pl.scan_csv(text.sources[index], infer_schema_length=0, n_rows=1, **options).collect()
+    names = [name for name in line.row(0) if name]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(
+            Problem(
+                f"{text.files[index]}: the header has {some(twice)} twice; "
+                "rename one of the columns",
+                text.said,
+            )
+        )
 
 
 def _infer(text: _Text, as_text: Collection[str]) -> dict[str, pl.DataType]:
@@ -213,7 +238,8 @@ def scan_json(files: Sequence[str], said: str) -> FileScan:
     origin: dict[str, str] = {}
     for file in files:
         try:
-            found = pl.scan_ndjson(file, infer_schema_length=None).collect_schema()
+            frame = pl.scan_ndjson(glob.escape(file), infer_schema_length=None)
+            found = frame.collect_schema()
         except UNREADABLE as error:
             raise unreadable(file, "ndjson", error, said) from error
         for name, dtype in found.items():
@@ -230,7 +256,8 @@ def scan_json(files: Sequence[str], said: str) -> FileScan:
             origin.setdefault(name, file)
 
     def scan_files(which: Sequence[int]) -> pl.LazyFrame:
-        return pl.scan_ndjson([files[index] for index in which], schema=schema)
+        # This scan knows globs only: a name with "[" or "*" in it is written as one.
+        return pl.scan_ndjson([glob.escape(files[index]) for index in which], schema=schema)
 
     return scan_files
 

@@ -42,7 +42,7 @@ def sniff(path: str | Path) -> Literal["qrels", "run"] | None:
         return None
     line = next((line for line in head.splitlines() if line.strip()), b"")
     try:
-        fields = line.decode().split()
+        fields = line.decode("utf-8-sig").split()
     except UnicodeDecodeError:
         return None
     if len(fields) == 4 and _is_number(fields[3], int):
@@ -104,7 +104,8 @@ def scan_run(path: str | Path) -> pl.LazyFrame:
         path: the file; fields are separated by any white space, .gz too.
 
     Returns:
-        query_id, item_id (String), score (Float64), generator (String: the tag).
+        query_id, item_id (String), score (Float64, of 32 bits of precision, as trec_eval
+        holds it), generator (String: the tag).
 
     Raises:
         DataError: unreadable, a line without 6 fields, or a score that is no finite number.
@@ -117,7 +118,9 @@ def scan_run(path: str | Path) -> pl.LazyFrame:
         pl.col(_LINE),
     )
     rows = _numbers(rows, SCORE, pl.Float64(), "a score is a finite number", path)
-    return rows.drop(_LINE).lazy()
+    # As trec_eval holds them, so that the same documents tie.
+    held = pl.col(SCORE).cast(pl.Float32).cast(pl.Float64)
+    return rows.drop(_LINE).with_columns(held).lazy()
 
 
 def _read(path: str | Path, kind: Literal["qrels", "run"]) -> pl.DataFrame:
@@ -128,6 +131,8 @@ def _read(path: str | Path, kind: Literal["qrels", "run"]) -> pl.DataFrame:
     try:
         rows = (
             pl.scan_lines(file, name="text", row_index_name=_LINE, row_index_offset=1, glob=False)
+            # A byte-order mark is no part of the first query id.
+            .with_columns(pl.col("text").str.strip_prefix("\ufeff"))
             .with_columns(words)
             .filter(pl.col("text") != "")
             .with_columns(pl.col("text").str.count_matches(" ", literal=True).alias("gaps"))
