@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -54,7 +54,8 @@ def scan(path: str | Path, form: Format | None = None, *, where_said: str) -> pl
 
     Args:
         path: a file, a glob or a folder; "~" is expanded. Folders named key=value give the
-            column `key`. Hidden files and those that begin with "_" are skipped.
+            column `key`, if they are below the folder, or match the glob from its first
+            special character on. Hidden files and those that begin with "_" are skipped.
         form: how text files are written.
         where_said: where the user said so, for errors: "interactions.path".
 
@@ -76,17 +77,18 @@ def open_table(
         said: where the user named the path, for errors: "interactions.path".
         ids: columns of text files (names in the file) which are read as text.
     """
-    files = find_files(path, said=said)
+    files, depth = _find(path, said)
     kind = _kind(files[0])
     if kind != "text" and form is not None:
         raise ConfigError(
             Problem(f"format is for text files, and {files[0]} is {kind}", format_path(said))
         )
-    partitions = _partitions(files, said)
+    partitions = _partitions(files, depth, said)
     if kind == "text":
-        frame = _scan_parts(scan_text(files, form or Format(), frozenset(ids), said), partitions)
+        scanned = scan_text(files, form or Format(), frozenset(ids), said)
+        frame = _scan_parts(scanned, files, partitions, said)
     elif kind == "ndjson":
-        frame = _scan_parts(scan_json(files, said), partitions)
+        frame = _scan_parts(scan_json(files, said), files, partitions, said)
     else:
         frame = _scan_typed(files, str(kind), partitions, said)
     return Opened(frame, text=kind == "text")
@@ -98,14 +100,23 @@ def find_files(path: str | Path, *, said: str) -> list[str]:
     Raises:
         DataError: there are none, or they are of several formats.
     """
+    return _find(path, said)[0]
+
+
+def _find(path: str | Path, said: str) -> tuple[list[str], int]:
+    """Returns the data files, and how many parts of their paths the user gave as they are."""
+    if not str(path).strip():
+        raise DataError(Problem("the path is empty; the current folder is written .", said))
     wanted = Path(path).expanduser()
     text = str(wanted)
+    fixed = len(wanted.parts)
     if wanted.is_file():
         found = [text]
     elif wanted.is_dir():
         found = _walk(wanted)
     elif glob.has_magic(text):
-        found = _matches(text)
+        fixed = next(index for index, part in enumerate(wanted.parts) if glob.has_magic(part))
+        found = _matches(text, fixed)
     else:
         raise DataError(Problem(f"no such file or folder: {text}", said))
     endings = ", ".join(_KINDS)
@@ -121,13 +132,11 @@ def find_files(path: str | Path, *, said: str) -> list[str]:
         raise DataError(
             Problem(f"{text} has files of several formats: {some(sorted(by_kind.values()))}", said)
         )
-    return found
+    return found, fixed
 
 
-def _matches(pattern: str) -> list[str]:
+def _matches(pattern: str, fixed: int) -> list[str]:
     """Returns the files that a glob matches, and those in the folders that it matches."""
-    parts = Path(pattern).parts
-    fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
     found: list[str] = []
     for match in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207 (absolute ones too)
         path = Path(match)
@@ -162,11 +171,11 @@ def _kind(file: str) -> str | None:
     return None if name != plain and kind not in _COMPRESSIBLE else kind
 
 
-def _partitions(files: Sequence[str], said: str) -> list[dict[str, str | None]]:
-    """Returns the key=value folders of each file."""
+def _partitions(files: Sequence[str], depth: int, said: str) -> list[dict[str, str | None]]:
+    """Returns the key=value folders of each file, from a depth of its path on."""
     found = []
     for file in files:
-        pairs = [part.split("=", 1) for part in Path(file).parts[:-1] if "=" in part]
+        pairs = [part.split("=", 1) for part in Path(file).parts[depth:-1] if "=" in part]
         found.append(
             {key: None if value == _NULL_PARTITION else unquote(value) for key, value in pairs}
         )
@@ -195,11 +204,17 @@ def _partition_schema(partitions: Sequence[dict[str, str | None]]) -> dict[str, 
     return schema
 
 
-def _scan_parts(scan_files: FileScan, partitions: Sequence[dict[str, str | None]]) -> pl.LazyFrame:
+def _scan_parts(
+    scan_files: FileScan,
+    files: Sequence[str],
+    partitions: Sequence[dict[str, str | None]],
+    said: str,
+) -> pl.LazyFrame:
     """Returns all files as one frame, with the partition columns."""
     schema = _partition_schema(partitions)
     if not schema:
         return scan_files(range(len(partitions)))
+    _check_keys(schema, scan_files([0]).collect_schema(), files[0], said)
     groups = groupby(range(len(partitions)), key=lambda index: tuple(partitions[index].items()))
     return pl.concat(
         [
@@ -209,6 +224,18 @@ def _scan_parts(scan_files: FileScan, partitions: Sequence[dict[str, str | None]
             for pairs, group in groups
         ]
     )
+
+
+def _check_keys(keys: Iterable[str], columns: Collection[str], file: str, said: str) -> None:
+    """Raises if a folder and a column of the files have one name."""
+    if twice := [key for key in keys if key in columns]:
+        raise DataError(
+            Problem(
+                f"{file}: {twice[0]!r} is a folder ({twice[0]}=...) and a column of the file; "
+                "leave the column out, or rename one of them",
+                said,
+            )
+        )
 
 
 def _literal(value: str | None, dtype: pl.DataType) -> pl.Expr:
@@ -224,17 +251,29 @@ def _scan_typed(
     first: dict[str, pl.DataType] = {}
     for file in files:
         try:
-            schema = dict(pl.read_parquet_schema(file) if parquet else pl.read_ipc_schema(file))
+            schema = dict(_parquet_schema(file) if parquet else pl.read_ipc_schema(file))
         except UNREADABLE as error:
             raise unreadable(file, kind, error, said) from error
         first = first or schema
         if difference := _difference(first, schema):
             raise DataError(Problem(f"{files[0]} and {file} differ: {difference}", said))
     hive = _partition_schema(partitions)
-    scan_files = pl.scan_parquet if parquet else pl.scan_ipc
-    return scan_files(
-        list(files), glob=False, hive_partitioning=bool(hive), hive_schema=hive or None
-    )
+    _check_keys(hive, first, files[0], said)
+    scanner = pl.scan_parquet if parquet else pl.scan_ipc
+    keys = {part.split("=", 1)[0] for part in Path(files[0]).parts[:-1] if "=" in part}
+    if hive and keys == set(hive):
+        # polars takes all folders of a path, and leaves files of other folders unread.
+        return scanner(list(files), glob=False, hive_partitioning=True, hive_schema=hive)
+
+    def scan_files(which: Sequence[int]) -> pl.LazyFrame:
+        return scanner([files[index] for index in which], glob=False, hive_partitioning=False)
+
+    return _scan_parts(scan_files, files, partitions, said)
+
+
+def _parquet_schema(file: str) -> pl.Schema:
+    """Returns the schema of one file; polars' own function takes a name for a glob."""
+    return pl.scan_parquet(file, glob=False, hive_partitioning=False).collect_schema()
 
 
 def _difference(first: dict[str, pl.DataType], other: dict[str, pl.DataType]) -> str:

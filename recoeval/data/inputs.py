@@ -17,13 +17,13 @@ from recoeval.columns import (
     TRAIN_ROWS,
     USER_ID,
 )
+from recoeval.data.common_ids import examples_of, overlap, require_overlap, unlike_types
 from recoeval.data.delivery import Tie, deliver, find_order
 from recoeval.data.failures import reading
 from recoeval.data.formats import open_table
 from recoeval.data.frames import normalise_ids, to_frame
 from recoeval.data.listcheck import ListFacts, check_lists
 from recoeval.data.lists import is_trec_run, read_lists
-from recoeval.data.overlap import examples_of, overlap, require_overlap, unlike_types
 from recoeval.data.queries import queries_of_rows
 from recoeval.data.trec import scan_qrels, sniff
 from recoeval.errors import DataError, Problem, some

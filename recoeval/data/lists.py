@@ -48,6 +48,7 @@ def read_lists(
     query_id_type: IdType = "auto",
     item_id_type: IdType = "auto",
     users_are_queries: bool = True,
+    by_user: bool = False,
 ) -> pl.LazyFrame:
     """Returns lists in the long layout, normalised, not yet checked row by row.
 
@@ -60,6 +61,7 @@ def read_lists(
         query_id_type: auto, int or text.
         item_id_type: auto, int or text.
         users_are_queries: whether user_id may stand for query_id.
+        by_user: user_id names a list, also where there is a query_id as well.
 
     Returns:
         generator (String, if there is one), query_id, item_id (Int64 or String), rank
@@ -72,10 +74,10 @@ def read_lists(
     """
     rows, text = _open(obj, what, columns or {}, form)
     schema = rows.collect_schema()
-    query = QUERY_ID if QUERY_ID in schema else USER_ID
+    query = USER_ID if QUERY_ID not in schema or (by_user and USER_ID in schema) else QUERY_ID
     if missing := _missing(schema, what):
         raise DataError(*missing)
-    if query == USER_ID and not users_are_queries:
+    if QUERY_ID not in schema and not users_are_queries:
         reason = "no column query_id, and the queries of the truth are not its users"
         raise DataError(Problem(reason, what))
     kept = [name for name in (GENERATOR, query, ITEM_ID, RANK, SCORE) if name in schema]

@@ -75,9 +75,8 @@ def operators(text: str) -> int:
 def has_subquery(text: str) -> bool:
     """Returns whether a rule asks for other tables."""
     tokens = _plain(text)
-    return any(token.word == "select" for token in tokens) or any(
-        (one.is_sign("(") and two.word in _QUERIES) or (one.word == "exists" and two.is_sign("("))
-        for one, two in pairwise(tokens)
+    return any(token.word in ("select", "exists") for token in tokens) or any(
+        one.is_sign("(") and two.word in _QUERIES for one, two in pairwise(tokens)
     )
 
 

@@ -223,10 +223,13 @@ def _unreadable_text(text: _Text, file: str, error: BaseException) -> DataError:
     """Returns what is wrong with the lines of a file."""
     if "more fields" not in str(error):
         return unreadable(file, "text", error, text.said)
+    quoted = "and are texts quoted?"
+    if text.options["quote_char"] is None:
+        quoted = "which no text may hold? (quotes are signs like others beside it)"
     return DataError(
         Problem(
             f"{file}: some lines have more fields than the first; is the separator "
-            f"{text.separator!r}, and are texts quoted?",
+            f"{text.separator!r}, {quoted}",
             text.said,
         )
     )

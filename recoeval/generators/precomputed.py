@@ -76,6 +76,7 @@ class Precomputed(Generator):
                 form=self.format,
                 query_id_type=self.user_id_type,
                 item_id_type=self.item_id_type,
+                by_user=True,
             )
         except ConfigError as error:
             raise ConfigError(

@@ -15,10 +15,10 @@ from recoeval.analysis.results import Evaluation
 from recoeval.analysis.suspicion import find_cold_hits
 from recoeval.analysis.verdict import Verdict, check_constraints
 from recoeval.columns import GENERATOR, ITEM_ID, QUERY_ID
+from recoeval.data.common_ids import require_overlap, unlike_types
 from recoeval.data.failures import gist, reading
 from recoeval.data.inputs import count_lists
 from recoeval.data.listcheck import check_lists
-from recoeval.data.overlap import require_overlap, unlike_types
 from recoeval.data.queries import blocks_of
 from recoeval.engine.local import Scored
 from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import secrets
@@ -263,4 +264,5 @@ def _verdict(content: Mapping[str, Any], file: Path) -> Verdict:
 
 def _read_table(folder: Path, name: str) -> pl.DataFrame:
     with reading(str(folder / name)):
-        return pl.scan_parquet(folder / name, hive_partitioning=False).collect()
+        place = f"{glob.escape(str(folder))}/{name}"
+        return pl.scan_parquet(place, hive_partitioning=False).collect()

@@ -447,3 +447,82 @@ def test_a_field_may_hold_a_part_of_the_separator(tmp_path):
     found = read(path, format=form, timestamp_unit="iso")
     assert found["item_id"].to_list() == ["a:b", "c"]
     assert found["timestamp"].dt.hour().to_list() == [10, 0]
+
+
+@pytest.mark.parametrize("ending", ["ndjson", "jsonl.gz", "parquet", "arrow", "csv", "csv.gz"])
+@pytest.mark.parametrize(
+    ("odd", "plain"), [("a[1]", "a1"), ("h*", "h2"), ("q?", "q1"), ("[!x]", "y"), ("{b,c}", "b")]
+)
+def test_file_names_are_no_globs(tmp_path, ending, odd, plain):
+    write(pl.DataFrame({**PAIR, "odd": [1, 2]}), tmp_path / f"one/{odd}.{ending}")
+    write(pl.DataFrame({**PAIR, "plain": [1, 2]}), tmp_path / f"one/{plain}.{ending}")
+    assert read(tmp_path / f"one/{odd}.{ending}").columns == ["user_id", "item_id", "odd"]
+    for name, item in ((odd, 1), (plain, 2)):
+        write(pl.DataFrame({"user_id": [1], "item_id": [item]}), tmp_path / f"two/{name}.{ending}")
+    assert sorted(read(tmp_path / "two")["item_id"]) == [1, 2]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "jsonl"])
+def test_folders_above_the_path_are_no_columns(tmp_path, ending, monkeypatch):
+    for day in ("4", "5"):
+        write(pl.DataFrame(PAIR), tmp_path / f"env=prod/logs/day={day}/p.{ending}")
+    above = tmp_path / "env=prod/logs"
+    for path in (above, f"{above}/*", f"{above}/*/*.{ending}"):
+        assert read(path).columns == ["user_id", "item_id", "day"]
+        assert read(path, where="day = 5").height == 2
+    assert read(above / f"day=4/p.{ending}").columns == ["user_id", "item_id"]
+    assert read(f"{above}/day=4/*.{ending}").columns == ["user_id", "item_id"]
+    assert read(f"{tmp_path}/env=*/logs").columns == ["user_id", "item_id", "env", "day"]
+    monkeypatch.chdir(tmp_path / "env=prod")
+    assert read("logs").columns == ["user_id", "item_id", "day"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "jsonl"])
+@pytest.mark.parametrize("above", ["", "env=prod/"])
+def test_a_folder_and_a_column_of_one_name(tmp_path, ending, above):
+    file = tmp_path / f"{above}logs/day=4/p.{ending}"
+    write(pl.DataFrame({**PAIR, "day": [7, 7]}), file)
+    assert refused(read, tmp_path / f"{above}logs") == (
+        (
+            f"interactions.path: {file}: 'day' is a folder (day=...) and a column of the file; "
+            "leave the column out, or rename one of them"
+        ),
+        3,
+    )
+    assert read(file)["day"].to_list() == [7, 7]
+
+
+@pytest.mark.parametrize("path", ["", "  "])
+def test_an_empty_path_is_no_folder(tmp_path, monkeypatch, path):
+    write(pl.DataFrame(PAIR), tmp_path / "log.csv")
+    monkeypatch.chdir(tmp_path)
+    message = "interactions.path: the path is empty; the current folder is written ."
+    assert refused(read, path) == (message, 3)
+    assert read(".").height == 2
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.csv.gz"])
+def test_a_header_with_a_name_twice(tmp_path, name):
+    path = put(tmp_path / name, "user_id,item_id,rank,rank\n1,2,3,4\n")
+    assert refused(read, path) == (
+        f"interactions.path: {path}: the header has 'rank' twice; rename one of the columns",
+        3,
+    )
+    odd = put(tmp_path / f"odd_{name}", "user_id,item_id,n,n_duplicated_0,,\n1,2,3,4,,\n")
+    assert read(odd).row(0)[:4] == (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("separator", ["~|", "§"])
+def test_texts_are_not_quoted_beside_long_separators(tmp_path, separator):
+    lines = ["user_id~|item_id~|title", '1~|"a~|"b" c']
+    path = put(tmp_path / "log.dat", "\n".join(lines).replace("~|", separator))
+    assert read(path, format={"separator": separator}).rows() == [(1, '"a', '"b" c')]
+    put(path, path.read_text() + f'{separator}1"\n')
+    assert refused(read, path, format={"separator": separator}) == (
+        (
+            f"interactions.path: {path}: some lines have more fields than the first; is the "
+            f"separator {separator!r}, which no text may hold? "
+            "(quotes are signs like others beside it)"
+        ),
+        3,
+    )

@@ -591,3 +591,19 @@ def test_many_lists():
     assert find_order(shuffled) == "unknown"
     assert check_lists(shuffled, what="recs") == check_lists(frame.lazy(), what="recs")
     assert deliver(shuffled).collect().equals(frame)
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt64, pl.Int128])
+def test_integer_scores_that_lose_digits(dtype):
+    rows = {"user_id": [1, 1], "item_id": [1, 2]}
+    large = pl.DataFrame({**rows, "score": pl.Series([2**53 + 2, 2**53 + 1], dtype=dtype)})
+    with pytest.raises(DataError) as error:
+        read_lists(large)
+    assert str(error.value) == (
+        "recs.score: scores above 2^53 lose digits: give rank, or scale them; "
+        "e.g. 9007199254740993, 9007199254740994"
+    )
+    ranked = read_lists(large.with_columns(rank=pl.Series([1, 2])))
+    assert ranked.collect()["rank"].to_list() == [1, 2]
+    exact = pl.DataFrame({**rows, "score": pl.Series([2**53, None], dtype=dtype)})
+    assert read_lists(exact).collect()["score"].to_list() == [2.0**53, None]

@@ -250,6 +250,166 @@ def test_refused_rules(text, kind, message):
     assert refused(text, kind) == message
 
 
+ZEROS = pl.DataFrame(
+    {
+        "n": [0, 5, None],
+        "z": [0, 0, 0],
+        "f": [0.0, 5.0, None],
+        "g": [0.0, 0.0, 2.0],
+        "b c": [0, 5, 1],
+        "u": [1, 1, 2],
+        "took": pl.Series([0, 2, 4]).cast(pl.Duration("us")),
+        "s": [{"x": 0}, {"x": 1}, {"x": 2}],
+        "l": [[0], [1], [2]],
+        "event": ["a / b", "it's % 2", None],
+    }
+)
+
+
+def zeros(text: str, kind: Any = "boolean") -> list[Any]:
+    rule = compile_rule(text, ZEROS.schema, path="where", kind=kind, source="log")
+    return ZEROS.select(rule).to_series().to_list()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f / g > 0.9", [None, None, None]),
+        ("f / g > 0.9 OR u = 2", [None, None, True]),
+        ("NOT f / g > 0.9", [None, None, None]),
+        ("f/f>0.9", [None, True, None]),
+        ("f % g > 0", [None, None, None]),
+        ("f // f = 1", [None, True, None]),
+        ("n / z > 0", [None, None, None]),
+        ("u / (g) > 0", [None, None, True]),
+        ("u / ((g - 1) * (g - 1) - 1) < 1", [None, None, None]),
+        ("u / -f < 0", [None, True, None]),
+        ("u / + /* what? */ -- else\n f > 0", [None, True, None]),
+        ("u / f * 10 > 1", [None, True, None]),
+        ("u / f / f > 1", [None, False, None]),
+        ("u / COALESCE(g, 1) > 0", [None, None, True]),
+        ("u / (u / f) > 1", [None, True, None]),
+        ("u / CASE WHEN g = 0 THEN CASE WHEN f / f = 1 THEN 0 ELSE 1 END ELSE 1 END > 0", None),
+        ("u / CAST(g AS DOUBLE) > 0", [None, None, True]),
+        ("u / g::int > 0", [None, None, True]),
+        ("u / g::double precision > 0", [None, None, True]),
+        ("u / g::decimal(10, 2) > 0", [None, None, True]),
+        ('u / "b c" > 0', [None, True, True]),
+        ("u / `b c` > 0", [None, True, True]),
+        ("u / s.x > 0", [None, True, True]),
+        ("u / l[1] > 0", [None, True, True]),
+        ("took / took > 0", [None, True, True]),
+        ("took / INTERVAL '1 second' > 0", [False, True, True]),
+        ("MOD(f, f) = 0", [None, True, None]),
+        ("MOD(u, (z)) = 0", [None, None, None]),
+        ("DIV(u, MOD(n, 5) + 1) = 1", [True, True, None]),
+        ("u / 0 > 1", [None, None, None]),
+        ("u / 0.0 > 1", [None, None, None]),
+        ("u / 2 > 0.9", [False, False, True]),
+        ("u / .5e1 > 0.3", [False, False, True]),
+        ("u / NULLIF(g, 0) > 0", [None, None, True]),
+        ("event = 'a / b'", [True, False, None]),
+        ("event = 'it''s % 2'", [False, True, None]),
+        ("n / z IS NULL", [True, True, True]),
+    ],
+)
+def test_a_division_by_zero_is_null(text, expected):
+    assert zeros(text) == (expected or [True, None, True])
+
+
+def test_divisions_in_other_kinds_of_rules():
+    assert zeros("CASE WHEN f / g > 1 THEN 2 ELSE 1 END", "numeric") == [1, 1, 1]
+    assert zeros("f / SUM(n) OVER (PARTITION BY u) > 0.5", "any") == [False, True, None]
+    assert zeros("SUM(f) OVER (PARTITION BY u) / SUM(z) OVER (PARTITION BY u)", "any") == [None] * 3
+    message = "not an SQL expression: unable to parse 'dwell / (shown' as Expr"
+    assert refused("dwell / (shown") == message
+    assert refused("dwell /") == "not an SQL expression: unable to parse 'dwell /' as Expr"
+
+
+@pytest.mark.parametrize("kind", ["boolean", "any"])
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("LN(dwell) > 1", "LN"),
+        ("1 < 2 AND NOT sqrt(dwell) > 1", "SQRT"),
+        ("LOG(dwell, 2) IN (1.5, 2.5)", "LOG"),
+        ("POW(dwell, 2) > 2", "POW"),
+        ("ACOS(dwell) BETWEEN 1 AND 2", "ACOS"),
+        ("EXP(dwell) IS NULL", "EXP"),
+    ],
+)
+def test_rules_do_not_decide_by_what_may_be_nan(text, name, kind):
+    assert refused(text, kind) == (
+        f"{name} may give NaN, which is larger than every number; derive it first, "
+        f"derive: {{name: {name}(...)}}, where NaN becomes null: {text!r}"
+    )
+
+
+def test_functions_that_may_give_nan_are_for_derived_columns_and_gains():
+    assert values("LN(dwell)", "any") == [pytest.approx(2.302585), pytest.approx(3.688879), None]
+    assert values("SQRT(dwell)", "numeric")[0] == pytest.approx(10**0.5)
+    message = refused("CASE WHEN LN(dwell) > 1 THEN 2 ELSE 1 END", "numeric")
+    assert message.startswith("LN may give NaN")
+    assert values("event = 'ln(2) > 1'") == [False, None, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("event = 'click' AN", "AN"),
+        ("shown > 1 garbage", "garbage"),
+        ("shown > 1 AS x", "x"),
+        ('shown > 1 "a b"', "a b"),
+        ("shown > 1 shown", "shown"),
+    ],
+)
+def test_words_after_a_rule(text, word):
+    assert refused(text) == f"unexpected words after the rule ({word!r}): {text!r}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EXISTS (FROM read_csv('/etc/hostname'))",
+        "exists (SELECT 1)",
+        "EXISTS(VALUES (1))",
+        "shown IN (VALUES (1))",
+        "shown IN (/* all */ WITH a AS (SELECT 1) FROM a)",
+        "shown IN (FROM log)",
+        "shown IN (TABLE log)",
+    ],
+)
+def test_rules_have_no_subqueries(text):
+    assert refused(text) == f"a rule has no subqueries: {text!r}"
+
+
+def test_from_is_for_other_things_too():
+    text = "EXTRACT(year FROM timestamp) = 1970 AND shown IS DISTINCT FROM 1"
+    assert values(text) == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " OR ".join(f"shown = {number}" for number in range(1000)),
+        " and ".join(["liked"] * 40_000),
+        "0 < shown" + " + shown" * 2000,
+        "NOT " * 1000 + "liked",
+    ],
+    ids=["or", "and", "plus", "not"],
+)
+def test_rules_that_are_too_long(text):
+    assert refused(text) == (
+        f"too long for one rule; write column IN (1, 2, ...) for many values: {text[:80] + '...'!r}"
+    )
+
+
+def test_in_may_be_long():
+    numbers = ", ".join(str(number) for number in range(-2000, 2000))
+    assert values(f"shown IN ({numbers})") == [True, True, True]
+    assert values(" OR ".join(["shown = 1"] * 60)) == [False, True, False]
+
+
 def test_a_rule_reaches_the_file(tmp_path):
     LOG.drop("tags").write_parquet(tmp_path / "log.parquet")
     scan = pl.scan_parquet(tmp_path / "log.parquet")

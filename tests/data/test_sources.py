@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from recoeval.data.sources import Source, check_interactions, scan_interactions
-from tests.data.helpers import NOW, PAIR, naive, of_frame, put, read, refused
+from tests.data.helpers import NOW, PAIR, naive, of_frame, put, read, refused, write
 
 
 def test_columns_may_swap_their_names():
@@ -257,3 +257,63 @@ def test_nan_is_null_so_that_it_passes_no_rule():
     rows = {"user_id": [1, 2, 3], "item_id": [1, 2, 3], "dwell": [nan, 31.0, None]}
     assert of_frame(rows)["dwell"].to_list() == [None, 31.0, None]
     assert of_frame(rows, where="dwell > 30")["user_id"].to_list() == [2]
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "log.csv", "log.ndjson"])
+def test_rules_count_the_same_in_every_format(tmp_path, name):
+    frame = pl.DataFrame(
+        {
+            **PAIR,
+            "click": pl.Series([1, 0], dtype=pl.Int8),
+            "like": pl.Series([1, 1], dtype=pl.Int8),
+            "dwell_ms": pl.Series([60_000, 5], dtype=pl.Int32),
+            "old": pl.Series([3, 5], dtype=pl.UInt16),
+            "new": pl.Series([5, 3], dtype=pl.UInt16),
+            "ratio": pl.Series([0.1, 0.7], dtype=pl.Float32),
+        }
+    )
+    write(frame, tmp_path / name)
+    derive = {
+        "points": "click * 100 + like * 100",
+        "scaled": "dwell_ms * 100000",
+        "change": "old - new",
+        "least": "CASE WHEN ratio <= 0.1 THEN 100000 ELSE 0 END",
+        "most": "least * 100000",
+    }
+    found = read(tmp_path / name, derive=derive)
+    assert found.select("points", "scaled", "change", "least", "most").rows() == [
+        (200, 6_000_000_000, -2, 100_000, 10_000_000_000),
+        (100, 500_000, 2, 0, 0),
+    ]
+    assert found["ratio"].to_list() == [0.1, 0.7]
+    assert {dtype for dtype in found.dtypes if dtype != pl.Int64} == {pl.Float64}
+
+
+def test_derived_columns_hold_finite_numbers_or_null():
+    rows = {**PAIR, "play": [0.0, 5.0], "dur": [0.0, 0.0], "low": [-1.0, 1000.0]}
+    derive = {
+        "share": "play / dur",
+        "root": "SQRT(low)",
+        "power": "EXP(low * 10)",
+        "narrow": "CAST(low AS REAL)",
+        "good": "play / dur > 0.9",
+    }
+    found = of_frame(rows, derive=derive)
+    assert found["share"].to_list() == [None, None]
+    assert found["root"].to_list() == [None, 1000**0.5]
+    assert found["power"].to_list() == [pytest.approx(4.54e-5, rel=1e-3), None]
+    assert found["narrow"].to_list() == [-1.0, 1000.0]
+    assert found["good"].to_list() == [None, None]
+    assert of_frame(rows, derive=derive, where="root > 1")["user_id"].to_list() == [2]
+
+
+def test_a_filter_on_time_reaches_a_file_of_narrow_columns(tmp_path):
+    moments = pl.Series([0, 1]).cast(pl.Datetime("us", "UTC"))
+    narrow = pl.Series([1, 2], dtype=pl.Int8)
+    frame = pl.DataFrame({**PAIR, "n": narrow, "x": narrow.cast(pl.Float32), "timestamp": moments})
+    frame.write_parquet(tmp_path / "log.parquet")
+    source = Source(path=str(tmp_path / "log.parquet"), where="timestamp > TIMESTAMP '1970-01-01'")
+    log = scan_interactions(source)
+    assert 'SELECTION: col("timestamp") > 1970' in log.explain()
+    assert "PROJECT 3/5 COLUMNS" in log.select("user_id", "n", "timestamp").explain()
+    assert log.collect().height == 1

@@ -231,3 +231,23 @@ def test_time_zones_are_checked():
         Source(timezone="Europe/Berlim")
     assert "unknown time zone 'Europe/Berlim'. Did you mean 'Europe/Berlin'?" in str(error.value)
     assert Source(timezone="UTC").timezone == "UTC"
+
+
+@pytest.mark.parametrize("offset", ["+99:99", "+23:60", "-15:00", "+1560", "+99", "+02:60"])
+def test_offsets_that_no_place_has(offset):
+    values = [f"2022-05-05T16:00:00{offset}", f"2022-05-06T16:00{offset}", "2022-05-06T16:00Z"]
+    assert refused(moments, values, timestamp_unit="iso") == (
+        (
+            "interactions.timestamp: at least 2 values are no ISO 8601 times, "
+            f'e.g. "{values[0]}", "{values[1]}"'
+        ),
+        3,
+    )
+
+
+@pytest.mark.parametrize(
+    ("offset", "expected"), [("+14:00", "02"), ("-12:00", "04"), ("+0545", "10:15"), ("-03", "19")]
+)
+def test_offsets_that_places_have(offset, expected):
+    found = moments([f"2022-05-05T16:00:00{offset}"], timestamp_unit="iso")
+    assert found[0][11:].startswith(expected)

@@ -44,7 +44,7 @@ def test_run(path):
     }
     assert found.rows() == [
         ("301", "d1", 2.5, "STANDARD"),
-        ("301", "d2", 0.001, "STANDARD"),
+        ("301", "d2", pl.Series([0.001], dtype=pl.Float32).item(), "STANDARD"),
         ("302", "d1", -3.0, "other"),
     ]
 
@@ -204,3 +204,18 @@ def test_real_files(real_data):
     assert run["generator"].unique().to_list() == ["STANDARD"]
     packed = scan_run(real_data / "oracle" / "kuairand_pop_uniq.run.gz").collect()
     assert packed["query_id"].n_unique() == 4362
+
+
+def test_scores_tie_as_in_32_bits(tmp_path):
+    text = "1 Q0 a 1 0.8123456789 x\n1 Q0 b 2 0.8123456788 x\n1 Q0 c 3 0.81234 x\n"
+    run = scan_run(put(tmp_path / "a.run", text))
+    assert deliver(run, tie="descending").collect()["item_id"].to_list() == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_a_byte_order_mark_is_no_part_of_a_query_id(tmp_path, name):
+    qrels = put(tmp_path / f"qrels.{name}", f"\ufeff{QRELS}")
+    run = put(tmp_path / f"run.{name}", f"\ufeff{RUN}")
+    assert (sniff(qrels), sniff(run)) == ("qrels", "run")
+    assert scan_qrels(qrels).collect()["query_id"][0] == "301"
+    assert scan_run(run).collect()["query_id"][0] == "301"

@@ -143,6 +143,18 @@ def test_unknown_column_is_located_at_the_option(tmp_path, toy):
     assert {problem.path for problem in error.value.problems} == {"columns.item_id"}
 
 
+def test_the_user_names_the_list_where_there_is_a_query_as_well(tmp_path, toy):
+    named = LISTS.rename({"query_id": "user_id"}) if "query_id" in LISTS.columns else LISTS
+    named.write_parquet(tmp_path / "one.parquet")
+    both = named.with_columns(query_id=pl.col("user_id").reverse())
+    both.write_parquet(tmp_path / "both.parquet")
+    one, two = (
+        Precomputed(path=str(tmp_path / f"{name}.parquet")).read().collect()
+        for name in ("one", "both")
+    )
+    assert two.equals(one)
+
+
 def test_format_of_a_binary_file_is_located_at_the_option(tmp_path, toy):
     LISTS.write_parquet(tmp_path / "lists.parquet")
     generator = Precomputed(path=str(tmp_path / "lists.parquet"), format={"separator": ";"})

@@ -170,7 +170,7 @@ def test_settings_and_dates(tmp_path: Path) -> None:
     config = tiny_config(tmp_path, interactions={"path": f"{tmp_path}/dt={{date}}/log.parquet"})
     found = plan(config, set=["k=[4]"], date=date(2026, 1, 13))
     assert found.measures == ("recall@4", "precision@4")
-    assert columns(found, "interactions") == {**LOG, "dt": "date"}
+    assert columns(found, "interactions") == LOG
 
 
 def test_all_problems_of_headers_and_rules_at_once(tmp_path: Path) -> None:

@@ -240,3 +240,8 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     write_file(tmp_path / "link", lambda file: file.write(b"x"))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_bytes() == b"x"
+
+
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    run = finished(tmp_path, output={"path": str(tmp_path / "runs[1]*?")})
+    assert rv.open_run(run.path).per_query.equals(run.per_query)
