@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import recoeval as rv
 from recoeval.errors import EngineError
 from recoeval.generators import GENERATORS, Popularity
-from recoeval.workflow import pipeline
+from recoeval.workflow import scoring
 from tests.workflow.test_preparation import (
     COLUMNS,
     GAP,
@@ -695,7 +695,7 @@ def test_lists_are_made_block_by_block(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Popularity, "fit", fit)
     # Four users, two items a list: seven rows at once are three lists.
-    monkeypatch.setattr(pipeline, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(scoring, "ROWS_AT_ONCE", 7)
     rv.run(tiny_config(tmp_path))
     assert noted == [3, 1]
     noted.clear()

@@ -1,0 +1,160 @@
+"""The generators of a run: fitted, asked for lists block by block, scored, dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from recoeval.analysis.results import Evaluation
+from recoeval.columns import ITEM_ID, QUERY_ID
+from recoeval.data.common_ids import require_overlap, unlike_types
+from recoeval.data.failures import gist, reading
+from recoeval.data.inputs import count_lists
+from recoeval.data.listcheck import check_lists
+from recoeval.data.queries import blocks_of
+from recoeval.engine.local import Scored
+from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
+from recoeval.evaluation import Evaluator
+from recoeval.generators.base import Fitted
+from recoeval.generators.precomputed import Files
+from recoeval.workflow.config import Config, list_depth
+from recoeval.workflow.manifest import Record, definitions_of
+from recoeval.workflow.preparation import Prepared
+from recoeval.workflow.store import RunDirectory
+
+__all__ = ["Channel", "Work"]
+
+ROWS_AT_ONCE = 2_000_000
+"""Rows of trained lists in memory at a time: deep lists come in smaller blocks."""
+
+_LOST = "(zeros in front that a file has lost do not come back)"
+_REMEDIES = {QUERY_ID: f": user_id_type: text {_LOST}", ITEM_ID: f": item_id_type: text {_LOST}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What one generator gave: its scored blocks and the counts of its lists."""
+
+    parts: tuple[Scored, ...]
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Fits, recommends and scores the generators of a run, one after the other.
+
+    Args:
+        config: the configuration.
+        prepared: what generators learn from and lists are held against.
+        evaluator: scores lists.
+        directory: where lists are stored if asked.
+        record: is told each stage.
+    """
+
+    config: Config
+    prepared: Prepared
+    evaluator: Evaluator
+    directory: RunDirectory
+    record: Record
+
+    def evaluate(self, name: str) -> Channel:
+        """Returns what a generator gives, block by block of queries.
+
+        Raises:
+            RecoevalError: it failed; the error names it.
+        """
+        generator = self.config.generators[name]
+        queries = self.prepared.truth.queries
+        with _naming(name):
+            with self.record.stage(f"{name}: fit"):
+                fitted = generator.fit(self.prepared.train)
+            with self.record.stage(f"{name}: lists", queries.height) as advance:
+                if isinstance(fitted, Files):
+                    channel = self._read(name, fitted)
+                    advance(queries.height)
+                else:
+                    channel = self._recommend(name, fitted, generator.block, advance)
+        return channel
+
+    def _recommend(
+        self, name: str, fitted: Fitted, size: int | None, advance: Callable[[int], None]
+    ) -> Channel:
+        """Returns what a trained generator gives; only one block of lists is held at a time."""
+        queries = self.prepared.truth.queries
+        depth = self._depth()
+        parts, rows, lists_made = [], 0, 0
+        size = max(1, min(size or queries.height, ROWS_AT_ONCE // depth))
+        for number, block in enumerate(blocks_of(queries, size)):
+            lists = fitted.recommend(block, depth).collect()
+            if self.config.output.recommendations:
+                self.directory.write_lists(name, number, lists)
+            parts.append(self.evaluator.score(lists.lazy(), block))
+            rows += lists.height
+            lists_made += lists[QUERY_ID].n_unique()
+            advance(block.height)
+        return Channel(tuple(parts), {"rows": rows, "lists": lists_made})
+
+    def _read(self, name: str, files: Files) -> Channel:
+        """Returns what lists from files give; they are checked, and never held whole."""
+        what, queries = f"lists[{name}]", self.prepared.truth.queries
+        rows, pairs = self.prepared.train.rows, self.prepared.truth.pairs.lazy()
+        items = pl.concat([rows.select(ITEM_ID), pairs.select(ITEM_ID)])
+        known = ((QUERY_ID, queries.lazy()), (ITEM_ID, items))
+        with reading(what):
+            facts = check_lists(files.lists, what=what)
+            if not facts.rows:
+                raise DataError(Problem("no rows", what))
+            unlike = [
+                unlike_types(files.lists, other, column, what, "the log", remedy=_REMEDIES[column])
+                for column, other in known
+            ]
+            if any(unlike):
+                raise DataError(*filter(None, unlike))
+            require_overlap(files.lists, queries.lazy(), QUERY_ID, what, "the evaluated queries")
+            require_overlap(files.lists, items, ITEM_ID, what, "the log")
+            counts = count_lists(files.lists, facts, queries)
+            lists = files.recommend(queries, self._depth())
+            return Channel((self.evaluator.score(lists),), counts)
+
+    def _depth(self) -> int:
+        return list_depth(self.config, self.evaluator.scorer.measures)
+
+    def summarise(self, channels: Mapping[str, Channel]) -> Evaluation:
+        """Returns the result tables of all generators."""
+        return self.evaluator.evaluation(
+            {name: channel.parts for name, channel in channels.items()},
+            counts={
+                "truth": dict(self.prepared.counts),
+                "lists": {name: dict(channel.counts) for name, channel in channels.items()},
+            },
+            definitions=definitions_of(self.config, self.prepared),
+            baselines=self.config.baselines,
+        )
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Makes every failure of a generator one that names it."""
+    path = f"generators.{name}"
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(
+            *(replace(each, path=f"{path}.{each.path}".rstrip(".")) for each in error.problems)
+        ) from error
+    except RecoevalError as error:
+        raise type(error)(
+            *(replace(each, path=_named(each.path, name) or path) for each in error.problems)
+        ) from error
+    except Exception as error:  # anybody's code: what it raises must name it
+        text = f"{type(error).__name__}: {gist(str(error))}"
+        raise EngineError(Problem(text, path)) from error
+
+
+def _named(path: str, name: str) -> str:
+    """Returns a place in lists that do not know their generator's name, with it."""
+    lists, dot, column = path.partition(".")
+    return f"lists[{name}]{dot}{column}" if lists == "lists" else path
