@@ -225,10 +225,11 @@ def _check(
         error = (ci_high - value) / student_t(users - 1, (1 + CONFIDENCE) / 2)
         keep, broken = (student_t(users - 1, level) * error for level in levels)
         outcome = _outcome(constraint, value, (keep, broken))
-        # The end that decides: below a minimum the lower one keeps it, the upper one breaks it.
-        low = value - (keep if constraint.min is not None else broken)
-        high = value + (keep if constraint.max is not None else broken)
-        needed = _users_needed(constraint, value, keep, users)
+        inside = _outcome(constraint, value, (0.0, 0.0)) == "pass"
+        # The interval that decides on this side of the bounds: to keep them, or to break one.
+        reach = keep if inside else broken
+        low, high = value - reach, value + reach
+        needed = _users_needed(constraint, value, reach, users)
     elif levels is not None:
         low = high = None
     return Check(

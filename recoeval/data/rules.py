@@ -15,6 +15,7 @@ from recoeval.data.sqltext import (
     guard_divisors,
     has_subquery,
     operators,
+    widen_calls,
     words_of,
 )
 from recoeval.errors import ConfigError, Problem, did_you_mean
@@ -86,7 +87,7 @@ def compile_rule(text: str, schema: pl.Schema, *, path: str, kind: Kind, source:
         raise ConfigError(*(_unknown(name, schema, path, source) for name in unknown))
     if problem := _misuse(set(words_of(text)), plain, rows, kind):
         raise ConfigError(Problem(f"{problem}: {text!r}", path))
-    rule = _parse(guard_divisors(text), rows, path)
+    rule = _parse(widen_calls(guard_divisors(text)), rows, path)
     try:
         dtype = rows.select(rule).collect().dtypes[0]
     except _MISFITS as error:

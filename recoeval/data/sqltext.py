@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-__all__ = ["as_floats", "as_utc", "guard_divisors", "has_subquery", "operators", "words_of"]
+__all__ = [
+    "as_floats",
+    "as_utc",
+    "guard_divisors",
+    "has_subquery",
+    "operators",
+    "widen_calls",
+    "words_of",
+]
 
 _TOKEN: Final = re.compile(
     r"""
@@ -27,6 +35,12 @@ _ZERO: Final = re.compile(r"[0.]+(?:[eE].*)?")
 _DIVIDES: Final = {"/", "//", "%"}
 _ARITHMETIC: Final = {"+", "-", "*", "|", "&", *_DIVIDES}
 _DIVIDING_CALLS: Final = {"mod", "div"}
+# polars gives 8 to 32 bits, or no sign: EXTRACT(HOUR FROM t) * 60 would overflow.
+_NARROW_CALLS: Final = {
+    *("extract", "date_part", "year", "quarter", "month", "week", "day", "hour", "minute"),
+    *("second", "length", "char_length", "character_length", "octet_length", "bit_length"),
+    *("strpos", "position", "array_length", "bit_count"),
+}
 _OPENS: Final = {"(": ")", "[": "]"}
 _OF_WINDOWS: Final = {"over", "filter"}
 _QUERIES: Final = {"select", "from", "with", "values", "table"}
@@ -126,6 +140,26 @@ def guard_divisors(text: str) -> str:
     after = Counter(end for _, end in spans)
     return "".join(
         "NULLIF(" * before[index] + token.text + ", 0)" * after[index + 1]
+        for index, token in enumerate(tokens)
+    )
+
+
+def widen_calls(text: str) -> str:
+    """Returns a rule in which functions with narrow integer results give 64 bits.
+
+    Example:
+        >>> widen_calls("LENGTH(s) - 2")
+        '(LENGTH(s) + CAST(0 AS BIGINT)) - 2'
+    """
+    tokens = _tokens(text)
+    starts, ends = Counter[int](), Counter[int]()
+    for index, token in enumerate(tokens):
+        after = _skip(tokens, index + 1)
+        if token.word in _NARROW_CALLS and after < len(tokens) and tokens[after].is_sign("("):
+            starts[index] += 1
+            ends[_closing(tokens, after)] += 1
+    return "".join(
+        "(" * starts[index] + token.text + " + CAST(0 AS BIGINT))" * ends[index + 1]
         for index, token in enumerate(tokens)
     )
 

@@ -85,7 +85,7 @@ def scan_text(files: Sequence[str], form: Format, ids: Collection[str], said: st
     raw, columns = _columns(text, form)
     kept = dict(zip(raw, columns, strict=True))
     as_text = [old for old, new in kept.items() if new in ids]
-    schema = _infer(text, as_text)
+    schema = _infer(text, raw, as_text)
     # Of a column without values nothing is known, so it fits whatever it is used for.
     void = {name for name, dtype in schema.items() if dtype == pl.Null}
     schema |= dict.fromkeys(void, pl.String())
@@ -196,7 +196,7 @@ def _check_twice(text: _Text, index: int) -> None:
         )
 
 
-def _infer(text: _Text, as_text: Collection[str]) -> dict[str, pl.DataType]:
+def _infer(text: _Text, raw: Sequence[str], as_text: Collection[str]) -> dict[str, pl.DataType]:
     """Returns the dtypes of all columns, from all rows of all files; Null without a value.
 
     Raises:
@@ -208,6 +208,8 @@ def _infer(text: _Text, as_text: Collection[str]) -> dict[str, pl.DataType]:
         try:
             frame = pl.scan_csv(source, infer_schema_length=None, **options)
             schema = frame.collect_schema()
+            if len(schema) > len(raw):
+                raise _ragged(text, file)
             # A scan of some columns ignores fields that are too many, so all are read once.
             counts = frame.select(pl.all().count()).collect(engine="streaming")
         except UNREADABLE as error:
@@ -223,6 +225,10 @@ def _unreadable_text(text: _Text, file: str, error: BaseException) -> DataError:
     """Returns what is wrong with the lines of a file."""
     if "more fields" not in str(error):
         return unreadable(file, "text", error, text.said)
+    return _ragged(text, file)
+
+
+def _ragged(text: _Text, file: str) -> DataError:
     quoted = "and are texts quoted?"
     if text.options["quote_char"] is None:
         quoted = "which no text may hold? (quotes are signs like others beside it)"

@@ -439,8 +439,11 @@ def test_a_bucket_that_breaks_its_bound_is_one_of_many():
     verdict = check(in_buckets("all"), *bucketed(0.3, 0.133, 0.3))
     assert verdict.outcome == "inconclusive"
     found = verdict.checks[1]
-    assert found.low == pytest.approx(0.133 - stats.t.ppf(0.95, 99) * 0.01, abs=1e-12)
-    assert found.high == pytest.approx(0.133 + stats.t.ppf(1 - 0.05 / 3, 99) * 0.01, abs=1e-12)
+    # The value lies below the bound, so the interval shown is the one that would break it.
+    reach = stats.t.ppf(1 - 0.05 / 3, 99) * 0.01
+    assert (found.low, found.high) == pytest.approx((0.133 - reach, 0.133 + reach), abs=1e-12)
+    assert found.users_needed is not None
+    assert found.users_needed > 100
     # 0.128 is 2.2 errors below it. Buckets without users are none of the many.
     assert check(in_buckets("all"), *bucketed(0.3, 0.128, 0.3)).outcome == "fail"
     assert check(in_buckets("all"), *bucketed(None, 0.133, None)).checks[1].outcome == "fail"

@@ -526,3 +526,14 @@ def test_texts_are_not_quoted_beside_long_separators(tmp_path, separator):
         ),
         3,
     )
+
+
+def test_lines_of_unequal_length_without_a_header(tmp_path):
+    path = put(tmp_path / "log.csv", "4,5,6\n1,2,3,4\n")
+    form = {"header": False, "names": ["user_id", "item_id", "x"]}
+    message, code = refused(read, path, format=form)
+    assert code == 3
+    assert message == (
+        f"interactions.path: {path}: some lines have more fields than the first; "
+        "is the separator ',', and are texts quoted?"
+    )

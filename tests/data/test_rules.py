@@ -1,3 +1,4 @@
+from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -424,3 +425,24 @@ def test_a_rule_reaches_the_file(tmp_path):
     assert "SELECTION" in plan
     assert "FILTER" not in plan
     assert "PROJECT 3/10 COLUMNS" in plan
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        # 8 bits end at 127, 16 at 32,767, and UInt32 has no -1.
+        ("EXTRACT(HOUR FROM t) * 60 + EXTRACT(MINUTE FROM t)", [90, 810, 1410]),
+        ("EXTRACT(HOUR FROM t) * 3600", [3600, 46800, 82800]),
+        ("DATE_PART('day', t) * 100", [200, 200, 200]),
+        ("LENGTH(s) - 2", [-1, 2, -2]),
+        ("STRPOS(s, 'c') - 1", [-1, 2, -1]),
+        ("100 / (LENGTH(s) - 2)", [-100.0, 50.0, -50.0]),
+        ("LENGTH(s) / LENGTH(s)", [1.0, 1.0, None]),
+        ("EXTRACT(EPOCH FROM t) / 3600", [490921.5, 490933.5, 490943.5]),
+    ],
+)
+def test_functions_with_narrow_results_do_not_overflow(rule, expected):
+    times = [datetime(2026, 1, 2, hour, 30) for hour in (1, 13, 23)]
+    frame = pl.DataFrame({"t": times, "s": ["a", "abcd", ""]})
+    found = compile_rule(rule, frame.schema, path="derive.x", kind="any", source="log")
+    assert frame.select(found.alias("x"))["x"].to_list() == expected

@@ -37,7 +37,7 @@ def test_outcomes_with_their_reasons(results: Results) -> None:
     assert outcomes[0][0] == (Word("pass", "good"), "")
     assert outcomes[1][0] == (Word("FAIL", "bad"), "")
     assert outcomes[2][3] == (Word("fail", "doubt"), "")
-    assert outcomes[2][6] == (Word("inconclusive", "doubt"), "194")
+    assert outcomes[2][6] == (Word("inconclusive", "doubt"), "362")
     assert outcomes[3][0] == (Word("inconclusive", "doubt"), "n = 0")
 
 
