@@ -26,6 +26,7 @@ from recoeval.data.listcheck import ListFacts, check_lists
 from recoeval.data.lists import is_trec_run, read_lists
 from recoeval.data.queries import queries_of_rows
 from recoeval.data.trec import scan_qrels, sniff
+from recoeval.data.truth import is_worth
 from recoeval.errors import DataError, Problem, some
 
 __all__ = [
@@ -113,8 +114,7 @@ def read_truth(truth: object) -> AskedTruth:
         frame = relevant
     if frame.is_empty():
         raise DataError(Problem("no relevant rows", "truth"))
-    value = pl.col(GAIN)
-    bad = frame.filter(~(value.is_finite() & (value > 0)).fill_null(False))
+    bad = frame.filter(~is_worth(GAIN))
     if bad.height:
         raise DataError(
             Problem(
@@ -125,7 +125,9 @@ def read_truth(truth: object) -> AskedTruth:
         )
     queries = queries_of_rows(frame.lazy(), what="truth")
     query = pl.col(QUERY_ID if QUERY_ID in keys else USER_ID).alias(QUERY_ID)
-    pairs = frame.lazy().group_by(query, ITEM_ID).agg(value.max()).collect(engine="streaming")
+    pairs = (
+        frame.lazy().group_by(query, ITEM_ID).agg(pl.col(GAIN).max()).collect(engine="streaming")
+    )
     counts["repeated_truth_rows"] = frame.height - pairs.height
     return AskedTruth(pairs, queries, counts)
 
@@ -162,7 +164,7 @@ def read_recs(recs: object, *, users_are_queries: bool = True) -> Lists:
     by_generator, facts = {}, {}
     for name in names:
         rows = lists.filter(pl.col(GENERATOR) == name).drop(GENERATOR) if named else lists
-        what = f"lists[{name}]" if named else "recs"
+        what = _said(name)
         facts[name] = check_lists(rows, what=what)
         if not facts[name].rows:
             raise DataError(Problem("no rows", what))
@@ -178,12 +180,9 @@ def count_lists(lists: pl.LazyFrame, facts: ListFacts, evaluated: pl.DataFrame) 
         facts: what their check found.
         evaluated: query_id of the evaluated queries.
     """
-    asked = lists.select(QUERY_ID).unique()
-    left_out = asked.join(evaluated.lazy().select(QUERY_ID), on=QUERY_ID, how="anti")
-    counts = [
-        frame.select(pl.len()).collect(engine="streaming").item() for frame in (asked, left_out)
-    ]
-    return {**asdict(facts), "lists": counts[0], "lists_without_query": counts[1]}
+    named = lists.select(QUERY_ID).unique().collect(engine="streaming")
+    left_out = named.join(evaluated.select(QUERY_ID), on=QUERY_ID, how="anti")
+    return {**asdict(facts), "lists": named.height, "lists_without_query": left_out.height}
 
 
 def read_train(train: object | None) -> History:
@@ -211,8 +210,8 @@ def read_users(users: object | None, asked: pl.DataFrame) -> pl.DataFrame | None
     """Returns the universe of queries: query_id, user_id.
 
     Args:
-        users: user_id and query_id, or user_id alone: then a user has the queries that he has
-            in the truth, and where he has none he is the query.
+        users: user_id and query_id, or user_id alone: then a user asks the queries that the
+            truth names, and a user whom it does not name is a query.
         asked: query_id, user_id of the truth.
 
     Raises:
@@ -274,14 +273,13 @@ def check_ids(
     Raises:
         DataError: integer against text ids, or no common ids; with examples of both sides.
     """
-    others: list[tuple[str, str, str, pl.LazyFrame]] = []
+    others: list[tuple[str, str, pl.LazyFrame]] = []
     for name, rows in lists.by_generator.items():
-        what = _said(name)
-        others += [(what, QUERY_ID, QUERY_ID, rows), (what, ITEM_ID, ITEM_ID, rows)]
+        others += [(_said(name), key, rows) for key in (QUERY_ID, ITEM_ID)]
     if history.pairs is not None:
-        others += [("train", key, key, history.pairs) for key in (USER_ID, ITEM_ID)]
+        others += [("train", key, history.pairs) for key in (USER_ID, ITEM_ID)]
     if universe is not None:
-        others += [("users", key, key, universe.lazy()) for key in (QUERY_ID, USER_ID)]
+        others += [("users", key, universe.lazy()) for key in (QUERY_ID, USER_ID)]
     known = {
         QUERY_ID: truth.queries.lazy(),
         USER_ID: truth.queries.lazy(),
@@ -289,8 +287,8 @@ def check_ids(
     }
     problems = [
         problem
-        for what, key, column, rows in others
-        if (problem := unlike_types(rows, known[key], column, what, "the truth")) is not None
+        for what, key, rows in others
+        if (problem := unlike_types(rows, known[key], key, what, "the truth")) is not None
     ]
     if problems:
         raise DataError(*problems)

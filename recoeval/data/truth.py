@@ -23,6 +23,7 @@ __all__ = [
     "Truth",
     "apply_policies",
     "find_relevant",
+    "is_worth",
     "train_rows",
 ]
 
@@ -176,11 +177,15 @@ def train_rows(
     return weighted
 
 
-def _bad_values(rows: pl.LazyFrame, column: str) -> pl.LazyFrame:
-    """Returns the rows whose value is no finite number above 0."""
+def is_worth(column: str) -> pl.Expr:
+    """Returns whether a gain or weight is a finite number above 0; never null."""
     value = pl.col(column)
-    good = (value.is_finite() & (value > 0)).fill_null(False)
-    return rows.filter(~good).select(USER_ID, ITEM_ID, column).sort(USER_ID, ITEM_ID)
+    return (value.is_finite() & (value > 0)).fill_null(False)
+
+
+def _bad_values(rows: pl.LazyFrame, column: str) -> pl.LazyFrame:
+    bad = rows.filter(~is_worth(column))
+    return bad.select(USER_ID, ITEM_ID, column).sort(USER_ID, ITEM_ID)
 
 
 def _refuse_bad_values(bad: pl.DataFrame, column: str, path: str) -> None:

@@ -66,13 +66,33 @@ class _Refused(yaml.MarkedYAMLError):
     """A limit is passed; the problem is already in our words."""
 
 
+class _Limits:
+    """How many values a text has, and how deep they are nested; aliases count in full."""
+
+    def __init__(self) -> None:
+        self._values = 0
+        self._depth = 0
+
+    def enter(self, mark: Any) -> None:
+        """Counts a value that begins at a mark."""
+        self._values += 1
+        self._depth += 1
+        if self._values > MAX_VALUES:
+            raise _Refused(problem=_TOO_MANY, problem_mark=mark)
+        if self._depth > MAX_DEPTH:
+            raise _Refused(problem=_TOO_DEEP, problem_mark=mark)
+
+    def leave(self) -> None:
+        """Ends the value that was entered last."""
+        self._depth -= 1
+
+
 class _Loader(yaml.SafeLoader):
     """Composes nodes within the limits; values are built by `_Builder`, not by PyYAML."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self._depth = 0
-        self._values = 0
+        self._limits = _Limits()
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
         return tag_of(kind, value, implicit)
@@ -80,19 +100,14 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         mark: Any = event.start_mark
-        self._values += 1
-        self._depth += 1
-        if self._values > MAX_VALUES:
-            raise _Refused(problem=_TOO_MANY, problem_mark=mark)
-        if self._depth > MAX_DEPTH:
-            raise _Refused(problem=_TOO_DEEP, problem_mark=mark)
+        self._limits.enter(mark)
         if isinstance(event, yaml.AliasEvent):
             anchored = self.anchors.get(event.anchor)
             if anchored is not None and anchored.end_mark is None:
                 said = f"the alias *{event.anchor} stands inside its own anchor"
                 raise _Refused(problem=said, problem_mark=mark)
         node = super().compose_node(parent, index)
-        self._depth -= 1
+        self._limits.leave()
         return node
 
 
@@ -104,21 +119,14 @@ class _Builder:
         self._text = text
         self._source = source
         self._fixed = fixed
-        self._values = 0
-        self._depth = 0
+        self._limits = _Limits()
         self._covered = 0
 
     def build(self, node: yaml.Node, location: Location, key: yaml.Node | None = None) -> Value:
         """Returns the value of a node and of everything below it."""
-        mark: Any = node.start_mark
-        self._values += 1
-        self._depth += 1
-        if self._values > MAX_VALUES:
-            raise _Refused(problem=_TOO_MANY, problem_mark=mark)
-        if self._depth > MAX_DEPTH:
-            raise _Refused(problem=_TOO_DEEP, problem_mark=mark)
+        self._limits.enter(node.start_mark)
         value = self._value(node, location, self._origin(node, key))
-        self._depth -= 1
+        self._limits.leave()
         return value
 
     def _value(self, node: yaml.Node, location: Location, origin: Origin) -> Value:

@@ -35,7 +35,7 @@ from recoeval.metrics.base import (
     Term,
 )
 
-__all__ = ["find_hits", "find_removed", "score_queries", "sum_truth"]
+__all__ = ["find_hits", "find_removed", "score_queries", "sum_lists", "sum_truth"]
 
 PAIR = (QUERY_ID, ITEM_ID)
 REMOVED = "removed"
@@ -181,8 +181,16 @@ def sum_truth(truth: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
     return _sum_sorted(_with_discount(ranked, _depth(measures)), (size, *terms))
 
 
-def _sum_lists(lists: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
-    """Returns the length of each delivered list, and the sums over its rows."""
+def sum_lists(lists: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
+    """Returns what the measures need to know of the delivered lists, one row a query.
+
+    Args:
+        lists: delivered lists: query_id, item_id, rank 1..n, score.
+        measures: what is asked for.
+
+    Returns:
+        query_id, delivered (Int64, length of the list), one column a sum over its rows.
+    """
     terms = terms_of(measures, "delivered")
     size = pl.len().cast(pl.Int64).alias(DELIVERED)
     if not terms:
@@ -201,7 +209,7 @@ def _sum_lists(lists: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame
 
 def score_queries(
     queries: pl.LazyFrame,
-    lists: pl.LazyFrame,
+    list_sums: pl.LazyFrame,
     hits: pl.LazyFrame,
     removed: pl.LazyFrame,
     truth_sums: pl.LazyFrame,
@@ -213,7 +221,7 @@ def score_queries(
 
     Args:
         queries: query_id, user_id of the evaluated queries, distinct.
-        lists: delivered lists: query_id, item_id, rank 1..n, score.
+        list_sums: result of `sum_lists`.
         hits: result of `find_hits`.
         removed: result of `find_removed`.
         truth_sums: result of `sum_truth`.
@@ -228,7 +236,7 @@ def score_queries(
     removed_terms = terms_of(measures, "removed")
     gone = Term("removed", REMOVED, pl.col(REMOVED).cast(pl.Int64))
     found = _with_discount(hits.sort(QUERY_ID, RANK), _depth(measures))
-    tables = [truth_sums, _sum_lists(lists, measures), _sum_counts(removed, (gone, *removed_terms))]
+    tables = [truth_sums, list_sums, _sum_counts(removed, (gone, *removed_terms))]
     if hit_terms:
         tables.append(_sum_sorted(found, hit_terms))
     joined = queries.select(QUERY_ID, USER_ID)

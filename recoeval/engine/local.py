@@ -92,13 +92,12 @@ class Scorer:
         score = pl.col(SCORE) if SCORE in lists.collect_schema() else pl.lit(None, pl.Float64)
         columns = (QUERY_ID, ITEM_ID, RANK, score.alias(SCORE))
         asked = lists.select(columns).join(keep, on=QUERY_ID, how="semi")
-        removed = kernel.find_removed(asked, self.seen, drop_seen=self.drop_seen).collect(
-            engine="streaming"
-        )
-        hits = kernel.find_hits(asked, self.truth.lazy(), removed.lazy()).collect()
+        # Whatever reads the lists streams; what is left of them is sparse.
+        removed = _stream(kernel.find_removed(asked, self.seen, drop_seen=self.drop_seen))
+        hits = _stream(kernel.find_hits(asked, self.truth.lazy(), removed.lazy()))
         per_query = kernel.score_queries(
             block.lazy(),
-            asked,
+            _stream(kernel.sum_lists(asked, self.measures)).lazy(),
             hits.lazy(),
             removed.lazy(),
             self.truth_sums.lazy(),
@@ -106,6 +105,10 @@ class Scorer:
             without_relevant=self.without_relevant,
         ).collect()
         return Scored(per_query, hits.drop("hit_number"))
+
+
+def _stream(rows: pl.LazyFrame) -> pl.DataFrame:
+    return rows.collect(engine="streaming")
 
 
 def _refuse_gains(gains: pl.Series, measure: Measure) -> None:

@@ -12,16 +12,15 @@ from typing import Any, Literal
 import polars as pl
 
 from recoeval.analysis.constraints import constrained_measures
-from recoeval.columns import TIMESTAMP
 from recoeval.data.failures import dtype_name
 from recoeval.data.rules import compile_rule
 from recoeval.data.sources import Source, scan_interactions
 from recoeval.data.splits import FileSplit
 from recoeval.data.truth import Policies
-from recoeval.errors import ConfigError, DataError, Problem, RecoevalError
+from recoeval.errors import ConfigError, Problem, RecoevalError
 from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.config import Config, list_depth, load_config, wanted_measures
-from recoeval.workflow.preparation import side_source
+from recoeval.workflow.preparation import require_times, side_source
 
 __all__ = ["Plan", "plan", "type_in_words"]
 
@@ -196,10 +195,8 @@ def _schemas(config: Config) -> tuple[dict[str, pl.Schema], list[Problem]]:
                     Problem(each.message, f"generators.{name}.{each.path}")
                     for each in error.problems
                 ]
-    log = schemas.get("interactions")
-    if log is not None and TIMESTAMP not in log:
-        text = "a split by time needs times. Name the column: columns: {timestamp: ...}"
-        raise DataError(Problem(text, "interactions.timestamp"))
+    if "interactions" in schemas:
+        require_times(schemas["interactions"])
     return schemas, problems
 
 

@@ -109,13 +109,7 @@ def open_log(config: Config, *, now: datetime, frame: object | None = None) -> L
         return _open_sides(config, config.split, now)
     source = config.interactions or Source()
     rows, facts = _open(source, "interactions", now, frame)
-    if TIMESTAMP not in rows.collect_schema().names():
-        raise DataError(
-            Problem(
-                "a split by time needs times. Name the column: columns: {timestamp: ...}",
-                "interactions.timestamp",
-            )
-        )
+    require_times(rows.collect_schema())
     with reading("interactions"):
         windows = find_windows(config.split, rows)
     return Log(
@@ -126,6 +120,17 @@ def open_log(config: Config, *, now: datetime, frame: object | None = None) -> L
         {"interactions": facts},
         {"interactions": FRAME if frame is not None else source.path or ""},
     )
+
+
+def require_times(log: pl.Schema) -> None:
+    """Checks that a log can be split by time.
+
+    Raises:
+        DataError: it has no timestamps.
+    """
+    if TIMESTAMP not in log:
+        text = "a split by time needs times. Name the column: columns: {timestamp: ...}"
+        raise DataError(Problem(text, "interactions.timestamp"))
 
 
 def _open(

@@ -14,6 +14,7 @@ from recoeval.engine.kernel import (
     find_hits,
     find_removed,
     score_queries,
+    sum_lists,
     sum_truth,
     terms_of,
 )
@@ -56,7 +57,9 @@ def scored(
         queries = truth.select(query.unique().sort()).select(query, query.alias("user_id"))
     hits = find_hits(lists, truth, removed)
     sums = sum_truth(truth, asked)
-    return score_queries(queries, lists, hits, removed, sums, measures=asked).collect()
+    return score_queries(
+        queries, sum_lists(lists, asked), hits, removed, sums, measures=asked
+    ).collect()
 
 
 def test_discounts_are_those_of_the_formula():
@@ -346,5 +349,7 @@ def test_the_streaming_engine_changes_no_bit(big, tmp_path):
     removed = find_removed(lists, seen, drop_seen=True).collect(engine="streaming").lazy()
     hits = find_hits(lists, files["truth"].lazy(), removed).collect(engine="streaming").lazy()
     sums = sum_truth(files["truth"].lazy(), EVERYTHING)
-    found = score_queries(files["queries"].lazy(), lists, hits, removed, sums, measures=EVERYTHING)
+    lengths = sum_lists(lists, EVERYTHING).collect(engine="streaming").lazy()
+    queries = files["queries"].lazy()
+    found = score_queries(queries, lengths, hits, removed, sums, measures=EVERYTHING)
     assert_frame_equal(found.collect(engine="streaming"), of(big), check_exact=True)

@@ -51,7 +51,7 @@ def per_query(
     removed = kernel.find_removed(delivered, known, drop_seen=drop_seen)
     return kernel.score_queries(
         pl.LazyFrame({"query_id": names, "user_id": names}),
-        delivered,
+        kernel.sum_lists(delivered, asked),
         kernel.find_hits(delivered, pairs, removed),
         removed,
         kernel.sum_truth(pairs, asked),
