@@ -40,6 +40,30 @@ TOO_FEW_USERS: Final = "too_few_users"
 TRAIN_INTERACTIONS: Final = "train_interactions"
 TRAIN_ROWS: Final = "train_rows"
 
+# A user's own depth, which `@quota` reads.
+QUOTA: Final = "quota"
+
+# Facts about an item: distinct users with a train row of it, and when it can be listed.
+TRAIN_USERS: Final = "train_users"
+CREATED_AT: Final = "created_at"
+AVAILABLE: Final = "available"
+
+# Parts of the truth: their label, and the two splits whose names are ours.
+LABEL: Final = "label"
+POSITIVES: Final = "positives"
+COLDNESS: Final = "coldness"
+
+# LOST and LOSS: why a relevant item was not found.
+CAUSE: Final = "cause"
+HIT: Final = "hit"
+BELOW_K: Final = "below_k"
+FILTERED: Final = "filtered"
+UNAVAILABLE: Final = "unavailable"
+COLD_ITEM: Final = "cold_item"
+COLD_USER: Final = "cold_user"
+NOT_RETRIEVED: Final = "not_retrieved"
+CAUSES: Final = (HIT, BELOW_K, FILTERED, UNAVAILABLE, COLD_ITEM, COLD_USER, NOT_RETRIEVED)
+
 TIMESTAMP_DTYPE: Final = pl.Datetime("us", "UTC")
 
 # Ids are Int64 or String everywhere behind the edge.
@@ -60,4 +84,14 @@ SUMMARY_SCHEMA: Final = {
     CI_LOW: pl.Float64,
     CI_HIGH: pl.Float64,
     TOO_FEW_USERS: pl.Boolean,
+}
+
+LOSS_SCHEMA: Final = {
+    FOLD: pl.Int64,
+    GENERATOR: pl.String,
+    BUCKET_BY: pl.String,
+    BUCKET: pl.String,
+    K: pl.Int64,
+    RELEVANT: pl.Int64,
+    **dict.fromkeys(CAUSES, pl.Int64),
 }
