@@ -5,23 +5,23 @@ Everything heavy is imported inside the commands, so that help and usage errors 
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recoeval.errors import ConfigError, EngineError, RecoevalError
-from recoeval.report.streams import mend_streams, write_err, write_out
+from recoeval.errors import ConfigError
+from recoeval.report.streams import mend_streams, tell_error, write_err, write_out
 
 if TYPE_CHECKING:
     from recoeval.report.sections import Results
     from recoeval.report.values import Section
-    from recoeval.workflow.planning import Plan
+    from recoeval.workflow.store import Run
 
 __all__ = ["app", "main"]
 
@@ -40,6 +40,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+NewFile = Annotated[str, typer.Argument(metavar="FILE", help="File to write.")]
 Config = Annotated[str, typer.Argument(metavar="CONFIG", help="Configuration, a YAML file.")]
 MaybeConfig = Annotated[
     str | None, typer.Argument(metavar="CONFIG", help="Configuration, a YAML file.")
@@ -57,6 +59,38 @@ Day = Annotated[
     typer.Option("--date", metavar="YYYY-MM-DD", help="What {date} in a path stands for."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Verbose = Annotated[
+    bool,
+    typer.Option("-v", "--verbose", help="One line a stage on stderr; all tables in the report."),
+]
+
+# Of `check`.
+Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON Schema; needs no CONFIG.")]
+Deep = Annotated[
+    bool,
+    typer.Option("--deep", help="Read the data: audit, truth health, self-check; may take long."),
+]
+
+# Of `report`.
+RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="Directory of a finished run.")]
+Misses = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="Add N lost pairs of each generator, and why they were lost."
+    ),
+]
+Whole = Annotated[bool, typer.Option("-v", "--verbose", help="All tables, not the leading ones.")]
+
+# Of `list`.
+Kind = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="KIND",
+        help="inputs, metrics, generators, policies, positives, splits, buckets, stages or "
+        "formats; without it: these.",
+    ),
+]
+Named = Annotated[str | None, typer.Argument(metavar="NAME", help="Explain this one.")]
 
 # Of `evaluate`.
 Recs = Annotated[
@@ -74,6 +108,13 @@ Train = Annotated[
 ]
 Users = Annotated[
     str | None, typer.Option(metavar="FILE", help="Everyone who could be evaluated: user_id.")
+]
+Items = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="The catalogue: item_id, maybe created_at, available."),
+]
+Exposures = Annotated[
+    str | None, typer.Option(metavar="FILE", help="What users were shown: user_id, item_id.")
 ]
 Columns = Annotated[
     list[str] | None,
@@ -113,9 +154,7 @@ def _options(
 
 
 @app.command("init")
-def init_config(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="File to write.")] = "recoeval.yaml",
-) -> None:
+def init_config(file: NewFile = "recoeval.yaml") -> None:
     """Write a commented starter configuration."""
     from recoeval.workflow.templates import write_starter
 
@@ -129,12 +168,9 @@ def run_config(
     changes: Changes = None,
     date: Day = None,
     as_json: Json = False,
-    verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="One line a stage on stderr.")
-    ] = False,
+    verbose: Verbose = False,
 ) -> int:
     """Evaluate as CONFIG says, write the run, and show it."""
-    from recoeval.report.sections import Results
     from recoeval.workflow.arguments import parse_date
     from recoeval.workflow.pipeline import run
     from recoeval.workflow.progress import progress_for
@@ -142,52 +178,67 @@ def run_config(
     done = run(
         config, set=changes or (), date=parse_date(date), progress=progress_for(verbose=verbose)
     )
-    evaluation = done.evaluation
-    results = Results(
-        evaluation.summary,
-        evaluation.per_query,
-        evaluation.measures,
-        done.verdict,
-        facts=done.manifest,
-        given={"config": config},
-        place=str(done.path),
-    )
-    _show_results(results, as_json=as_json)
+    _show_results(_results_of(done, {"config": config}), as_json=as_json, full=verbose)
     return done.verdict.exit_code
+
+
+@app.command("report")
+def report_run(
+    run: RunFolder,
+    misses: Misses = None,
+    as_json: Json = False,
+    verbose: Whole = False,
+) -> None:
+    """Show a stored run again."""
+    from recoeval.workflow.misses import sample_of
+    from recoeval.workflow.store import open_run
+
+    stored = open_run(run)
+    results = _results_of(stored, {"run": run})
+    if misses is not None:
+        sample = sample_of(stored, k=results.depth, count=misses)
+        results = replace(results, misses=sample)
+    _show_results(results, as_json=as_json, full=verbose)
 
 
 @app.command("check")
 def check_config(
     config: MaybeConfig = None,
+    *,
     changes: Changes = None,
     date: Day = None,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON Schema; needs no CONFIG.")
-    ] = False,
+    schema: Schema = False,
+    deep: Deep = False,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Check CONFIG and headers; show the plan."""
     if schema:
         from recoeval.workflow.config import json_schema
 
         _show_json(json_schema())
-        return
+        return 0
     if config is None:
         raise ConfigError("recoeval check: name a CONFIG, or ask for --schema")
+    from recoeval.report.planned import deep_sections, plan_sections
     from recoeval.workflow.arguments import parse_date
     from recoeval.workflow.planning import plan
 
-    _show_plan(config, plan(config, set=changes or (), date=parse_date(date)), as_json=as_json)
+    day = parse_date(date)
+    planned = plan(config, set=changes or (), date=day)
+    document: dict[str, Any] = {"config": config, **planned.as_dict()}
+    if deep:
+        from recoeval.workflow.config import load_config
+        from recoeval.workflow.deepcheck import deep_check
 
-
-def _show_plan(path: str, planned: Plan, *, as_json: bool) -> None:
-    document = {"config": path, **planned.as_dict()}
+        found = deep_check(load_config(config, sets=changes or (), date=day))
+        document["audit"] = [asdict(finding) for finding in found.findings]
+        document["health"] = found.health
     if as_json:
         _show_json(document)
     else:
-        from recoeval.report.planned import plan_sections
-
-        _show_sections(plan_sections(document))
+        more = deep_sections(document["audit"], document["health"]) if deep else ()
+        _show_sections([*plan_sections(document), *more])
+    return int(any(each["severity"] == "severe" for each in document.get("audit", ())))
 
 
 @app.command("evaluate")
@@ -199,6 +250,8 @@ def evaluate_files(
     k: Depths = "10,100",
     train: Train = None,
     users: Users = None,
+    items: Items = None,
+    exposures: Exposures = None,
     columns: Columns = None,
     policy: Policies = None,
     check: Checks = None,
@@ -214,6 +267,7 @@ def evaluate_files(
 
     place = None if per_user is None else table_path(per_user, "--per-user")
     named = {"recs": recs, "truth": truth, "train": train, "users": users}
+    named |= {"items": items, "exposures": exposures}
     given = {name: path for name, path in named.items() if path is not None}
     found, verdict = evaluate_tables(
         given,
@@ -225,35 +279,15 @@ def evaluate_files(
     )
     if place is not None:
         write_file(place, found.per_user.write_parquet)
-    results = Results(
-        found.summary,
-        found.per_query,
-        found.measures,
-        verdict,
-        facts={"recoeval": __version__, "definitions": found.definitions, **found.counts},
-        given=given,
-        place=per_user or "",
-    )
-    _show_results(results, as_json=as_json)
+    facts = {"recoeval": __version__, "definitions": found.definitions, **found.counts}
+    _show_results(Results(found, verdict, facts, given, per_user or ""), as_json=as_json)
     return verdict.exit_code
 
 
 @app.command("list")
-def list_choices(
-    kind: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="KIND",
-            help="metrics, generators, policies, splits, buckets or formats; without it: these.",
-        ),
-    ] = None,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Explain this one.")] = None,
-    as_json: Json = False,
-) -> None:
+def list_choices(kind: Kind = None, name: Named = None, as_json: Json = False) -> None:
     """List what a configuration can name."""
-    from dataclasses import asdict
-
-    from recoeval.report.planned import choice_table
+    from recoeval.report.planned import choice_section
     from recoeval.report.values import Paragraph, Word
     from recoeval.workflow.choices import choices_of, explain, kinds
 
@@ -263,14 +297,20 @@ def list_choices(
     if as_json:
         _show_json([asdict(choice) for choice in found])
     elif name is None:
-        rows = [(choice.name, choice.text) for choice in found]
-        _show_sections([choice_table("", (kind or "kind", "what it is"), rows)])
+        rows = [(choice.group, choice.name, choice.text) for choice in found]
+        _show_sections([choice_section((kind or "kind", "what it is"), rows)])
     else:
         lines = tuple(Word(line, "plain") for line in found[0].lines)
         _show_sections([Paragraph(found[0].name, lines)])
 
 
-def _show_results(results: Results, *, as_json: bool) -> None:
+def _results_of(run: Run, given: Mapping[str, str]) -> Results:
+    from recoeval.report.sections import Results
+
+    return Results(run.evaluation, run.verdict, run.manifest, given, str(run.path))
+
+
+def _show_results(results: Results, *, as_json: bool, full: bool = False) -> None:
     if as_json:
         from recoeval.report.document import results_document
 
@@ -278,7 +318,7 @@ def _show_results(results: Results, *, as_json: bool) -> None:
     else:
         from recoeval.report.sections import report_sections
 
-        _show_sections(report_sections(results))
+        _show_sections(report_sections(results, full=full))
 
 
 def _show_sections(sections: Sequence[Section]) -> None:
@@ -332,32 +372,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except SystemExit:  # help that nobody reads to its end
         return 0
     except BaseException as error:  # noqa: BLE001 - the boundary of the process
-        return _report(error)
+        return tell_error(error)
     if code == INTERRUPTED:
         write_err("interrupted")
     return code or 0
-
-
-def _report(error: BaseException) -> int:
-    """Says what went wrong in lines, and returns the exit code for it."""
-    if os.environ.get("RECOEVAL_DEBUG") == "1":
-        import traceback
-
-        traceback.print_exception(error)
-    if isinstance(error, RecoevalError):
-        write_err(str(error))
-        return error.exit_code
-    if hasattr(error, "format_message"):  # typer's usage errors, of all its versions
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else "recoeval"
-        text = error.format_message()
-        # Without any argument the message is the help itself.
-        help_itself = text.startswith("Usage:")
-        write_err(text if help_itself else f"{command}: {text}\nTry '{command} --help'.")
-        return ConfigError.exit_code
-    what = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
-    write_err(
-        f"internal error: {type(error).__name__}: {what}. This should not happen: please report "
-        "it, with the traceback that RECOEVAL_DEBUG=1 shows"
-    )
-    return EngineError.exit_code

@@ -35,11 +35,25 @@ PER_QUERY_METRICS = (
     "mrr",
     "map",
     "map(denominator=relevant)",
+    "auprc",
     "ndcg",
     "ndcg(gain=exponential)",
     "ndcg(gain=binary)",
+    "ndcg(gain=binary, ideal=k)",
 )
+WITHOUT_K = ("r_precision",)
+WITHOUT_ALL = ("precision", "f1", "ndcg(gain=binary, ideal=k)")
+WHOLE = tuple(f"{name}@all" for name in PER_QUERY_METRICS if not name.startswith(WITHOUT_ALL))
+QUOTA = tuple(f"{name}@quota" for name in PER_QUERY_METRICS)
 LIST_METRICS = ("coverage", "duplicate_share", "list_fill", "seen_share", "tie_share")
+ITEM_METRICS = ("item_coverage", "gini", "entropy", "novelty", "mean_popularity")
+
+
+def at_level(name: str, rel: str = "2") -> str:
+    """Returns the metric with only gains of that worth relevant: "recall(gain=linear, rel=2)@5"."""
+    stem, at, depth = name.partition("@")
+    options = stem[stem.index("(") + 1 : -1] + ", " if "(" in stem else ""
+    return f"{stem.partition('(')[0]}({options}rel={rel}){at}{depth}"
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,8 @@ class Case:
     k: Sequence[int]
     train: Sequence[Row] | None = None
     users: Sequence[Any] | None = None
+    items: Sequence[Row] | None = None
+    exposures: Sequence[Row] | None = None
     policies: Mapping[str, str] | None = None
 
     def arguments(self) -> dict[str, Any]:
@@ -60,6 +76,10 @@ class Case:
 
 def evaluate(case: Case, **more: Any) -> rv.Evaluation:
     """Returns what the public API says about the case."""
+    if case.items is not None:
+        more["items"] = table(case.items)
+    if case.exposures is not None:
+        more["exposures"] = table(case.exposures)
     return rv.evaluate(
         table(case.recs),
         table(case.truth),
@@ -105,6 +125,18 @@ def summary(
         (row["generator"], row["metric"], row["statistic"]): row
         for row in frame.iter_rows(named=True)
     }
+    assert len(rows) == frame.height
+    return rows
+
+
+def losses(
+    evaluation: rv.Evaluation, bucket_by: str = "all", bucket: str = "all"
+) -> dict[tuple[str, int | None], Row]:
+    """Returns (generator, K) -> row of LOSS, of one bucket; K is None for the whole list."""
+    frame = evaluation.loss.filter(
+        (pl.col("bucket_by") == bucket_by) & (pl.col("bucket") == bucket)
+    )
+    rows = {(row["generator"], row["k"]): row for row in frame.iter_rows(named=True)}
     assert len(rows) == frame.height
     return rows
 
@@ -203,7 +235,39 @@ def cases(
         policies = policies | {"zero_relevant": zero}
     k = draw(st.lists(st.sampled_from(DEPTHS), min_size=1, max_size=3, unique=True))
     metrics = [*PER_QUERY_METRICS, *LIST_METRICS]
-    return Case(recs, truth, metrics, k, train, users, policies)
+    return Case(recs, truth, metrics, k, train, users, policies=policies)
+
+
+@st.composite
+def known_cases(draw: st.DrawFn, **options: Any) -> Case:
+    """Draws an evaluation with a table of items, exposures, and users with quota and country."""
+    case = draw(cases(**options))
+    kind = "int" if isinstance(case.truth[0]["item_id"], int) else "text"
+    first, query = case.truth[0], "query_id" in case.truth[0]
+    others = [item for item in ITEMS[kind] if item != first["item_id"]]
+    listed = draw(st.lists(st.sampled_from(others), unique=True))
+    items: list[Row] = [{"item_id": first["item_id"], "available": True, "topic": "a"}]
+    for item in listed:
+        shop = {"available": draw(st.booleans()), "topic": draw(st.sampled_from(("a", "b", None)))}
+        items.append({"item_id": item} | shop)
+    owners = {row["query_id" if query else "user_id"]: row["user_id"] for row in case.truth}
+    for row in case.users or ():
+        named = row if isinstance(row, dict) else {"user_id": row}
+        owners[named["query_id" if query else "user_id"]] = named["user_id"]
+    pairs = st.tuples(st.sampled_from(sorted(set(owners.values()), key=str)), _item(kind))
+    shown = [(first["user_id"], first["item_id"]), *draw(st.lists(pairs, max_size=12))]
+    country = {user: draw(st.sampled_from(("NO", "se", None))) for user in owners.values()}
+    users = [
+        ({"query_id": name} if query else {})
+        | {"user_id": user, "quota": draw(st.integers(1, 9)), "country": country[user]}
+        for name, user in owners.items()
+    ]
+    return replace(
+        case,
+        items=draw(st.permutations(items)),
+        exposures=[{"user_id": user, "item_id": item} for user, item in shown],
+        users=users,
+    )
 
 
 @st.composite
@@ -244,4 +308,6 @@ def shuffled(draw: Any, case: Case) -> Case:
         truth=draw(st.permutations(list(case.truth))),
         train=None if case.train is None else draw(st.permutations(list(case.train))),
         users=None if case.users is None else draw(st.permutations(list(case.users))),
+        items=None if case.items is None else draw(st.permutations(list(case.items))),
+        exposures=None if case.exposures is None else draw(st.permutations(list(case.exposures))),
     )

@@ -3,6 +3,8 @@
 import ast
 import math
 import operator
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,14 @@ import pytest
 import yaml
 
 import recoeval.errors
-from recoeval.testing import oracle
-from tests.strategies import Case, evaluate, per_query, per_user, summary
+from recoeval.testing import OracleResult, oracle
+from tests.strategies import Case, evaluate, losses, per_query, per_user, summary
 
 FOLDER = Path(__file__).parent / "cases"
-FILES = [FOLDER / f"{name}.yaml" for name in ("metrics", "preparation", "traps", "users")]
+FILES = [
+    FOLDER / f"{name}.yaml"
+    for name in ("catalogue", "metrics", "options", "preparation", "traps", "users")
+]
 CASES = [case for file in FILES for case in yaml.safe_load(file.read_text(encoding="utf-8"))]
 TOLERANCE = 1e-12
 
@@ -49,14 +54,19 @@ def case_of(raw: dict[str, Any]) -> Case:
     truth = rows(raw["truth"], query, "gain")
     if owners is not None:
         truth = [row | {"user_id": owners[row["query_id"]]} for row in truth]
-    train = raw.get("train")
+
+    def pairs(name: str) -> list[dict[str, Any]] | None:
+        return None if raw.get(name) is None else rows(raw[name], "user_id", "")
+
     return Case(
         recs=rows(raw["recs"], query, "score", ranked=True),
         truth=truth,
         metrics=raw["metrics"],
         k=raw.get("k", []),
-        train=None if train is None else rows(train, "user_id", ""),
+        train=pairs("train"),
         users=raw.get("users"),
+        items=raw.get("items"),
+        exposures=pairs("exposures"),
         policies=raw.get("policies"),
     )
 
@@ -77,42 +87,67 @@ def rows(raw: Any, query: str, value: str, *, ranked: bool = False) -> list[dict
     return made
 
 
-def expectations(raw: dict[str, Any]):
-    """Yields generator, statistic (or "query", "user"), id, label and expected value."""
+Expected = tuple[str, str, Any, str, float | None]
+
+
+def expectations(raw: dict[str, Any]) -> Iterator[Expected]:
+    """Yields generator, statistic (or "query", "user", "loss"), id, label and expected value."""
     for generator, expected in raw.get("expected_of", {"recs": raw.get("expected")}).items():
         for kind, table in expected.items():
-            groups = table if kind in ("query", "user") else {None: table}
+            if kind == "slices":
+                continue
+            groups = table if kind in ("query", "user", "loss") else {None: table}
             for key, values in groups.items():
                 for label, text in values.items():
                     yield generator, kind, key, label, None if text is None else number(text)
 
 
+def slices(raw: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yields name and label of a part, and what is expected there, as of a case of its own."""
+    for name, labels in raw.get("expected", {}).get("slices", {}).items():
+        for label, expected in labels.items():
+            yield name, label, {"expected": expected}
+
+
 def by_oracle(case: Case):
     result = oracle(**case.arguments())
 
-    def look(generator: str, kind: str, key: Any, label: str) -> float | None:
+    def look(result: OracleResult, generator: str, kind: str, key: Any, label: str) -> float | None:
         if kind == "query" and label in ("relevant", "returned"):
             answer = result.answers[generator, key]
             return len(answer.truth if label == "relevant" else answer.prepared)
         if kind in ("query", "user"):
             table = result.per_query if kind == "query" else result.per_user
             return table[generator, key][label]
+        if kind in ("queries", "users"):
+            return result.counted[generator, label][kind == "users"]
+        if kind == "loss":
+            causes = sum(result.loss(key).values(), Counter())
+            return causes.total() if label == "relevant" else causes[label]
         if kind in ("ci_low", "ci_high"):
             bounds = result.ci[generator, label]
             return None if bounds is None else bounds[kind == "ci_high"]
         return result.summary[generator, label, kind]
 
-    return look
+    def part(name: str, label: str) -> OracleResult:
+        if name == "served":
+            return result.served("recs")
+        return result.among(result.coldness()[label]) if name == "coldness" else result
+
+    return lambda name, label, *what: look(part(name, label), *what)
 
 
 def by_evaluate(case: Case):
     evaluation = evaluate(case)
-    queries, users, table = per_query(evaluation), per_user(evaluation), summary(evaluation)
+    queries, users = per_query(evaluation), per_user(evaluation)
 
-    def look(generator: str, kind: str, key: Any, label: str) -> float | None:
+    def look(name: str, bucket: str, generator: str, kind: str, key: Any, label: str):
+        table = summary(evaluation, name, bucket)
         if kind in ("query", "user"):
             return (queries if kind == "query" else users)[generator, key][label]
-        if kind in ("ci_low", "ci_high"):
+        if kind == "loss":
+            return losses(evaluation, name, bucket)[generator, key][label]
+        if kind in ("ci_low", "ci_high", "queries", "users"):
             return table[generator, label, "macro"][kind]
         # Shown only where it differs from macro.
         if kind == "macro_query" and (generator, label, kind) not in table:
@@ -131,10 +166,10 @@ def test_hand_worked(raw, engine):
             engine(case)
         return
     look = engine(case)
-    for generator, kind, key, label, expected in expectations(raw):
-        found = look(generator, kind, key, label)
-        near = None if expected is None else pytest.approx(expected, rel=0, abs=TOLERANCE)
-        assert found == near, (generator, kind, key, label)
+    for name, bucket, part in (("all", "all", raw), *slices(raw)):
+        for *what, expected in expectations(part):
+            near = None if expected is None else pytest.approx(expected, rel=0, abs=TOLERANCE)
+            assert look(name, bucket, *what) == near, (name, bucket, *what)
 
 
 def test_there_are_enough_and_each_says_why():

@@ -103,7 +103,7 @@ def test_set_and_date(run: Run, folder: Path) -> None:
     arguments = ("--set", "interactions.path=log-{date}.csv", "--set", "k=[2]")
     code, out, _ = run("run", "tiny.yaml", *arguments, "--date", "2026-11-29", "--json")
     assert code == 0
-    assert json.loads(out)["measures"] == ["recall@2", "ndcg@2", "coverage"]
+    assert json.loads(out)["measures"] == ["recall@2", "ndcg@2", "coverage", "recall_ceiling"]
 
 
 @pytest.mark.parametrize("text", ["2026-13-01", "20261129", "2026-W48-7", "2026-1-1", "today"])
@@ -128,6 +128,83 @@ def test_a_failed_constraint_is_exit_code_1(run: Run) -> None:
     code, out, _ = run("run", "tiny.yaml", "--set", warning)
     assert code == 0
     assert "1 warning" in out
+
+
+def test_verbose_shows_all_tables(run: Run) -> None:
+    short, full = run("run", "tiny.yaml")[1], run("run", "tiny.yaml", "-v")[1]
+    assert "Test window by day" in full
+    assert "Test window by day" not in short
+    assert len(full) > len(short)
+
+
+def last_run(folder: Path) -> str:
+    runs = (folder / "out" / "tiny").iterdir()
+    return str(max(runs, key=lambda path: path.stat().st_mtime).relative_to(folder))
+
+
+def test_a_stored_run_is_shown_again(run: Run, folder: Path) -> None:
+    _, printed, _ = run("run", "tiny.yaml")
+    path = last_run(folder)
+    code, again, err = run("report", path)
+    assert (code, err) == (0, "")
+    # Another thing was asked for: all else is the same to the letter.
+    head, _, rest = printed.partition("\n\n")
+    again_head, _, again_rest = again.partition("\n\n")
+    assert again_rest == rest
+    assert again_head.splitlines()[0] == head.splitlines()[0]
+    assert again_head.splitlines()[1] == f"run  {path}"
+    assert len(run("report", path, "-v")[1]) > len(again)
+
+
+def test_a_stored_run_as_json(run: Run, folder: Path) -> None:
+    printed = json.loads(run("run", "tiny.yaml", "--json")[1])
+    code, out, err = run("report", last_run(folder), "--json")
+    assert (code, err) == (0, "")
+    again = json.loads(out)
+    assert again.pop("given") == {"run": last_run(folder)}
+    assert printed.pop("given") == {"config": "tiny.yaml"}
+    assert again == printed
+
+
+def test_a_failed_run_is_shown_with_exit_code_0(run: Run, folder: Path) -> None:
+    failing = 'constraints=[{metric: "recall@2", max: 0.1, confidence: null}]'
+    assert run("run", "tiny.yaml", "--set", failing)[0] == 1
+    code, out, _ = run("report", last_run(folder))
+    assert code == 0
+    assert "Verdict: FAIL (exit code 1)" in out
+
+
+def test_lost_pairs_with_their_cause(run: Run, folder: Path) -> None:
+    # Both users are served; nobody with two relevant items can have both among the first.
+    with (folder / "log.csv").open("a") as log:
+        log.write("1,30,2026-01-10T09:00:00Z,click,40\n1,40,2026-01-10T10:00:00Z,click,40\n")
+    run("run", "tiny.yaml", "--set", "k=[1]", "--set", "constraints=[]")
+    path = last_run(folder)
+    (lost,) = rv.open_run(path).evaluation.loss.filter(bucket="all", k=1).to_dicts()
+    code, out, err = run("report", path, "--misses", "9", "--json")
+    assert (code, err) == (0, "")
+    misses = json.loads(out)["misses"]
+    assert len(misses) == lost["relevant"] - lost["hit"] >= 2
+    for cause in ("below_k", "cold_item", "not_retrieved"):
+        assert len([miss for miss in misses if miss["cause"] == cause]) == lost[cause]
+    below = [miss["rank"] for miss in misses if miss["cause"] == "below_k"]
+    assert all(rank > 1 for rank in below)
+
+    shown = run("report", path, "--misses", "9")[1]
+    assert "A sample of lost pairs, K = 1\n" in shown
+    (one,) = json.loads(run("report", path, "--misses", "1", "--json")[1])["misses"]
+    assert one == misses[0]
+    code, _, err = run("report", path, "--misses", "0")
+    assert code == 2
+    assert "--misses" in err
+
+
+def test_a_run_that_is_none(run: Run, folder: Path) -> None:
+    assert run("report", "absent") == (3, "", "absent: no such run directory\n")
+    (folder / "empty").mkdir()
+    code, out, err = run("report", "empty")
+    assert (code, out) == (3, "")
+    assert err.startswith("empty: no manifest.json")
 
 
 @pytest.mark.parametrize(
@@ -199,12 +276,12 @@ def test_usage(run: Run) -> None:
     assert (out + err).startswith("Usage: recoeval")
 
 
-@pytest.mark.parametrize("command", [(), ("init",), ("run",), ("check",), ("evaluate",), ("list",)])
-def test_help(run: Run, command: tuple[str, ...], snapshot: SnapshotAssertion) -> None:
-    code, out, err = run(*command, "--help")
+@pytest.mark.parametrize("command", ["", "init", "run", "report", "check", "evaluate", "list"])
+def test_help(run: Run, command: str, snapshot: SnapshotAssertion) -> None:
+    code, out, err = run(*command.split(), "--help")
     assert (code, err) == (0, "")
     assert out == snapshot
-    assert run(*command, "-h")[1] == out
+    assert run(*command.split(), "-h")[1] == out
 
 
 def test_version(run: Run) -> None:
@@ -245,7 +322,7 @@ def test_check_as_json(run: Run) -> None:
     code, out, _ = run("check", "tiny.yaml", "--json", "--set", "k=[3]")
     read = json.loads(out)
     assert code == 0
-    assert read["metrics"] == ["recall@3", "ndcg@3", "coverage", "recall@2"]
+    assert read["metrics"] == ["recall@3", "ndcg@3", "coverage", "recall@2", "recall_ceiling"]
     assert [each["constraint"] for each in read["constraints"]] == ["recall@2 >= 0.001"]
     assert read["inputs"]["interactions"]["columns_found"]["timestamp"] == "time (UTC)"
     assert read["output"] == "out/tiny/<run id>"
@@ -256,6 +333,30 @@ def test_check_prints_the_schema_without_a_config(run: Run) -> None:
     assert (code, err) == (0, "")
     assert "ground_truth" in json.loads(out)["properties"]
     assert run("check") == (2, "", "recoeval check: name a CONFIG, or ask for --schema\n")
+
+
+def test_a_deep_check_reads_the_data(run: Run, folder: Path) -> None:
+    code, out, err = run("check", "tiny.yaml", "--deep")
+    assert (code, err) == (0, "")
+    assert out.startswith(run("check", "tiny.yaml")[1])
+    assert "Evaluated users against all users of the log" in out
+    assert re.search(r"^Audit: 0 severe, \d+ warnings?, \d+ for information$", out, re.MULTILINE)
+    read = json.loads(run("check", "tiny.yaml", "--deep", "--json")[1])
+    assert read["health"]["truth_size"][0]["pairs"] == 2
+    assert all(each["severity"] != "severe" for each in read["audit"])
+    assert not (folder / "out").exists()
+
+
+def test_a_severe_finding_of_a_deep_check_is_exit_code_1(run: Run, folder: Path) -> None:
+    (folder / "lists.csv").write_text("user_id,item_id,rank\n1,20,1\n")
+    late = "{type: precomputed, path: lists.csv, as_of: 2026-01-11T00:00:00Z}"
+    options = ("--set", f"generators.late={late}")
+    code, out, err = run("check", "tiny.yaml", "--deep", *options)
+    assert (code, err) == (1, "")
+    assert re.search(r"^  SEVERE +late +lists_after_cutoff: 1 list ", out, re.MULTILINE)
+    assert run("check", "tiny.yaml", "--deep", "--json", *options)[0] == 1
+    # The headers alone do not tell.
+    assert run("check", "tiny.yaml", *options)[0] == 0
 
 
 def test_init_writes_a_configuration_that_is_right_but_for_the_log(run: Run, folder: Path) -> None:
@@ -312,6 +413,35 @@ def test_evaluate_with_everything(run: Run, folder: Path) -> None:
     rows = pl.read_parquet(folder / "per_user.parquet")
     assert rows["recall@2"].to_list() == [1.0, 1.0, 0.0]
     assert sorted(path.name for path in folder.glob("*per_user*")) == ["per_user.parquet"]
+
+
+def test_evaluate_with_a_catalogue_and_exposures(run: Run, folder: Path) -> None:
+    (folder / "items.csv").write_text("item_id,available\n7,true\n8,true\n9,false\n")
+    (folder / "exposures.csv").write_text("user_id,item_id\n1,7\n")
+    (folder / "truth.csv").write_text("user_id,item_id\n1,8\n2,9\n2,10\n")
+    code, out, err = run(
+        *(*EVALUATE, "--items", "items.csv", "--exposures", "exposures.csv", "--json"),
+        *("--metrics", "recall,judged,item_coverage,unknown_item_share"),
+    )
+    assert (code, err) == (0, "")
+    read = json.loads(out)
+    found = {row["metric"]: row["value"] for row in read["summary"] if row["bucket"] == "all"}
+    assert found["judged@1"] == 0.5
+    assert found["item_coverage@2"] == 1.0
+    assert read["given"]["items"] == "items.csv"
+    # Item 10 is not in the catalogue, and was not listed; 9 was.
+    loss = next(row for row in read["loss"] if row["bucket"] == "all" and row["k"] == 2)
+    assert (loss["relevant"], loss["hit"], loss["unavailable"]) == (3, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "option"), [("judged", "--exposures"), ("item_coverage", "--items")]
+)
+def test_a_metric_that_needs_a_table_names_its_option(run: Run, metric: str, option: str) -> None:
+    code, out, err = run(*EVALUATE, "--metrics", metric)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"--metrics {metric}: ")
+    assert option in err
 
 
 def test_evaluate_without_checks_has_no_verdict(run: Run) -> None:
@@ -411,7 +541,18 @@ def test_list_without_a_kind_tells_the_kinds(run: Run, snapshot: SnapshotAsserti
 
 
 @pytest.mark.parametrize(
-    "kind", ["metrics", "generators", "policies", "splits", "buckets", "formats"]
+    "kind",
+    [
+        "inputs",
+        "metrics",
+        "generators",
+        "policies",
+        "positives",
+        "splits",
+        "buckets",
+        "stages",
+        "formats",
+    ],
 )
 def test_list(run: Run, kind: str, snapshot: SnapshotAssertion) -> None:
     code, out, err = run("list", kind)

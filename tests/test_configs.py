@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -15,6 +15,9 @@ import yaml
 import recoeval as rv
 from recoeval.cli import main
 from recoeval.component import Component
+from recoeval.data.aliases import CanonicalItems
+from recoeval.data.folds import LeaveLast, Rolling
+from recoeval.data.truth import Positive
 from recoeval.generators import GENERATORS
 from recoeval.generators.base import Generator
 from recoeval.metrics.base import METRICS
@@ -24,9 +27,15 @@ ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 NAMES = [path.name for path in CONFIGS]
 # What excludes what full.yaml shows in code stands there behind "# ".
-ALTERNATIVES = {"extends", "split.train", "split.test"}
+ALTERNATIVES = {
+    *("extends", "canonical_items", "users.exclude", "ground_truth.positives"),
+    *("split.train", "split.test", "split.folds", "split.step", "split.n"),
+}
 # The same component is shown elsewhere, and the comment says where.
-REFERRED = {"interactions.format": "generators[precomputed].format"}
+REFERRED = {
+    f"{section}.format": "generators[precomputed].format"
+    for section in ("interactions", "users", "items")
+}
 
 
 @pytest.fixture(autouse=True)
@@ -102,19 +111,47 @@ def test_full_shows_every_option_and_none_that_does_not_exist() -> None:
     assert set(REFERRED.values()) <= found
 
 
-def test_alternatives_are_in_comments_and_exist() -> None:
+def commented() -> list[dict[str, Any]]:
+    """Returns the mappings that stand in comments of full.yaml, each on one line."""
     text = (ROOT / "configs" / "full.yaml").read_text("utf-8")
-    said = {
-        name: re.search(pattern, text, re.MULTILINE)
-        for name, pattern in {
-            "extends": r"^# (extends: \[.*\])",
-            "split": r"^# (split: \{train: .*, test: .*\})$",
-        }.items()
+    lines = re.findall(r"^ *# (\w+: .*[\w\]}])(?: +#.*)?$", text, re.MULTILINE)
+    found = [yaml.safe_load(line) for line in lines]
+    return [each for each in found if isinstance(each, dict)]
+
+
+def test_alternatives_are_in_comments_and_exist() -> None:
+    known, found = set(), set()
+    for each in commented():
+        (name,) = each
+        prefix = "users." if name == "exclude" else ""
+        found |= set(shown(each, prefix))
+    found = {re.sub(r"^(ground_truth\.positives)\.\w+", r"\1.*", name) for name in found}
+    for name in ALTERNATIVES:
+        assert name in found, name
+        assert name in set(options(Config)) | {"extends"}
+    # What such a section has is shown as well.
+    known = {
+        *(f"canonical_items.{name}" for name in CanonicalItems.model_fields),
+        *(f"ground_truth.positives.*.{name}" for name in Positive.model_fields),
+        *(f"split.{name}" for cls in (LeaveLast, Rolling) for name in cls.model_fields),
     }
-    assert all(said.values())
-    for match in said.values():
-        assert match is not None
-        assert isinstance(yaml.safe_load(match[1]), dict)
+    assert known <= found
+
+
+@pytest.mark.parametrize("name", ["canonical_items", "exclude", "split", "ground_truth"])
+def test_alternatives_load(name: str) -> None:
+    ours = [each for each in commented() if name in each]
+    assert ours
+    for each in ours:
+        data = read("full.yaml")
+        if name == "exclude":
+            data["users"] = data["users"] | each
+        elif "train" in each.get("split", {}) and "type" not in each["split"]:
+            data |= each
+            del data["interactions"]["path"], data["seen"]["window"]
+        else:
+            data |= each
+        load_config(data)
 
 
 def test_every_option_of_full_has_a_comment() -> None:
@@ -128,7 +165,7 @@ def test_every_option_of_full_has_a_comment() -> None:
         before = line
     excused = {"type", "item_id_type", "columns", "path", "random", "iterations", "alpha", "by"}
     # Sections whose entries have theirs, and names of their own.
-    excused |= {"engine", "output", "k", "als", "two_tower", "editorial", "truth_size"}
+    excused |= {"engine", "output", "k", "als", "two_tower", "editorial", "truth_size", "country"}
     assert set(bare) - excused <= {"quantiles"}
 
 
@@ -137,9 +174,14 @@ def test_full_names_every_metric_and_generator() -> None:
     assert {re.match(r"\w+", text)[0] for text in config.metrics} == set(METRICS)  # type: ignore[index]
     assert {each.type for each in config.generators.values()} == set(GENERATORS)
     assert all(isinstance(each, Generator) for each in config.generators.values())
+    # Some need what the demo does not have, and stand in comments.
+    text = (ROOT / "configs" / "full.yaml").read_text("utf-8")
     for cls in METRICS.values():
-        for option in cls.model_fields:
-            assert any(f"{cls.title}({option}=" in text for text in config.metrics), option
+        for option in set(cls.model_fields) - {"rel"}:
+            assert re.search(rf"\b{cls.title}\([^)]*\b{option}=", text), (cls.title, option)
+    assert "(rel=" in text
+    assert "@all" in text
+    assert "@quota" in text
 
 
 def test_full_runs(tmp_path: Path) -> None:
@@ -285,6 +327,14 @@ def test_the_json_schema_fits_every_configuration(name: str) -> None:
         {"constraints": [{"min": 1}]},
         {"ground_truth": {"repeats": "keep"}},
         {"buckets": {"x": {"by": "age"}}},
+        {"stage": "recal"},
+        {"canonical_items": 5},
+        {"users": {"exclude": 5}},
+        {"items": {"created_at": "born"}},
+        {"exposures": {}},
+        {"split": {"type": "rolling", "folds": 2}},
+        {"split": {"n": "two"}},
+        {"ground_truth": {"positives": {"a": {"gain": 1}}}},
     ],
 )
 def test_the_json_schema_refuses_what_is_wrong(change: dict[str, Any]) -> None:
@@ -303,6 +353,19 @@ def test_the_json_schema_refuses_what_is_wrong(change: dict[str, Any]) -> None:
         {"constraints": ["recall@10 >= 0.1"]},
         {"constraints": [{"metric": "recall@10", "min": 0, "confidence": None}]},
         {"interactions": {"path": "a.parquet", "format": {"separator": "::"}}},
+        {"stage": "recall"},
+        {"stage": None},
+        {"canonical_items": "aliases.parquet"},
+        {"canonical_items": {"path": "aliases.parquet", "columns": {"alias": "old"}}},
+        {"users": {"table": "users.parquet", "exclude": "bots.csv", "max_rows_per_day": 9}},
+        {"items": {"table": "items.parquet", "created_at": "born", "available": "x = 1"}},
+        {"exposures": {"where": "TRUE"}},
+        {"split": {"type": "rolling", "folds": 2, "test": "1d", "train": "7d"}},
+        {"split": {"folds": 2, "test": "1d"}},
+        {"split": {"n": 2}},
+        {"split": {"type": "leave_last"}},
+        {"ground_truth": {"positives": {"a": {"where": "TRUE", "gain": 2, "horizon": "7d"}}}},
+        {"buckets": {"x": {"side": "item", "by": "train_popularity", "quantiles": [0.8]}}},
     ],
 )
 def test_the_json_schema_knows_the_short_forms(change: dict[str, Any]) -> None:
@@ -310,21 +373,41 @@ def test_the_json_schema_knows_the_short_forms(change: dict[str, Any]) -> None:
     assert fits(plain({**read("quickstart.yaml"), **change}), schema, schema, "") == []
 
 
+def masked(lines: Iterable[str]) -> list[str]:
+    """Returns lines without what is new in each run; of ALS without its digits.
+
+    ALS may differ in the last digit between processors; all else is the same everywhere.
+    """
+    found, of_als = [], False
+    for line in lines:
+        if line.startswith("Written to"):
+            break  # the end; the path may take several lines
+        if re.match(r" {0,2}\S", line) or not line:
+            of_als = line.startswith("  als ")
+        text = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{6}", "RUN", line)
+        text = re.sub(r"^Took .* s, .* MB", "", text)
+        found.append(re.sub(r"\d", "#", text) if of_als else text)
+    return found
+
+
+def excerpts(readme: str) -> list[list[str]]:
+    """Returns the lines of each text block, "..." between its parts."""
+    blocks = re.findall(r"```text\n(.*?)```", readme, re.DOTALL)
+    return [part.splitlines() for block in blocks for part in block.split("...\n")]
+
+
 def test_readme_shows_what_the_demo_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # ALS may differ in the last digit between processors; all else is the same everywhere.
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as left:
         main(["run", "configs/quickstart.yaml", "--set", f"output.path={tmp_path}"])
     assert left.value.code == 0
-    lines = capsys.readouterr().out.splitlines()
-    first = next(n for n, line in enumerate(lines) if line.startswith("Metrics, means"))
-    named = [
-        line for line in lines[first:] if re.match(r"  (popularity|two_tower|editorial) ", line)
-    ]
-    assert len(named) > 10
-    shown = (ROOT / "README.md").read_text("utf-8").splitlines()
-    same = [line for line in lines[1:first] if not line.startswith("  als ")]
-    assert [line for line in same + named if line not in shown] == []
+    printed = masked(capsys.readouterr().out.splitlines())
+    shown = [masked(part) for part in excerpts((ROOT / "README.md").read_text("utf-8"))]
+    assert len(shown) == 4
+    assert sum(map(len, shown)) > 100
+    for part in shown:
+        starts = [n for n, line in enumerate(printed) if line == part[0]]
+        assert part in [printed[n : n + len(part)] for n in starts]

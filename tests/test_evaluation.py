@@ -47,6 +47,7 @@ def test_the_tables_of_the_contract():
     assert found.buckets == {}
     assert found.definitions == {
         "cutoff": None,
+        "catalogue": "not known",
         "policies": {
             "zero_relevant": "skip",
             "repeats": "not applied",
@@ -100,8 +101,14 @@ def test_generators_stand_side_by_side():
     assert found.value("recall@2", "als") == pytest.approx(0.5 / 3)
     assert found.value("recall@2", "pop") == pytest.approx(1.5 / 3)
     assert found.value("coverage", "als") == 1 / 3
-    users = found.summary.filter(statistic="macro", metric="recall@2")["users"]
-    assert users.to_list() == [3, 3]
+    rows = found.summary.filter(statistic="macro", metric="recall@2")
+    # The users with a list are shown beside all of them.
+    assert rows.select("generator", "bucket", "users").rows() == [
+        ("als", "all", 3),
+        ("als", "served", 1),
+        ("pop", "all", 3),
+        ("pop", "served", 2),
+    ]
     assert found.per_query.height == 6
     assert found.hits.select("generator", "query_id").rows() == [("als", 1), ("pop", 1), ("pop", 2)]
     assert list(found.counts["lists"]) == ["als", "pop"]
@@ -123,7 +130,7 @@ def test_queries_of_a_user_are_one_cluster():
         ("b", 2, 0.0),
     ]
     assert found.value("recall@1") == 0.25
-    by_query = found.summary.filter(statistic="macro_query")["value"].item()
+    by_query = found.summary.filter(statistic="macro_query", bucket="all")["value"].item()
     assert by_query == pytest.approx(1 / 3)
     assert found.per_user.select("user_id", "recall@1").rows() == [(1, 0.0), (2, 0.5)]
 
@@ -421,6 +428,8 @@ def test_buckets():
         "activity": ("0", "[1,2)", "[2,50)", "[50,inf)"),
         "rows": ("0", "[1,2)", "[2,inf)"),
         "size": ("[-inf,2)", "[2,inf)"),
+        # Made without being asked for, as there is train data.
+        "coldness": ("cold", "warm"),
     }
     assert found.value("recall@1", bucket="activity:0") == 0.0
     assert found.value("recall@1", bucket="activity:[1,2)") == 1.0

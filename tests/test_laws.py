@@ -6,82 +6,79 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-import pytest
-from hypothesis import HealthCheck, given, settings
+import polars as pl
+from hypothesis import given
 from hypothesis import strategies as st
 
-from recoeval.testing import OracleResult, bucket_labels, oracle
+from recoeval.testing import oracle
+from tests.agreement import (
+    ENGINES,
+    TOLERANCE,
+    Values,
+    assert_agrees,
+    assert_same_summary,
+    examples,
+    measured,
+    near,
+)
 from tests.strategies import (
     DEPTHS,
+    ITEM_METRICS,
     ITEMS,
     LIST_METRICS,
     PER_QUERY_METRICS,
+    WHOLE,
+    WITHOUT_K,
     Case,
+    at_level,
     cases,
     evaluate,
     gains,
-    per_query,
-    per_user,
+    known_cases,
     shuffled,
     summary,
 )
 
-TOLERANCE = 1e-12
 BOUNDED = [name for name in PER_QUERY_METRICS if name != "hits"]
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-
-Values = dict[tuple[str, Any], dict[str, Any]]
-
-
-def examples(count: int) -> settings:
-    return settings(max_examples=count, deadline=None, suppress_health_check=SLOW)
-
-
-def near(value: float | None) -> Any:
-    return None if value is None else pytest.approx(value, rel=0, abs=TOLERANCE)
-
-
-def by_oracle(case: Case) -> Values:
-    result = oracle(**case.arguments())
-    return {
-        key: values | {"relevant": len(result.answers[key].truth)}
-        for key, values in result.per_query.items()
-    }
-
-
-def by_evaluate(case: Case) -> Values:
-    return per_query(evaluate(case))
-
-
-ENGINES = pytest.mark.parametrize("engine", [by_oracle, by_evaluate])
-
-
-def measured(case: Case) -> Case:
-    """Returns the case without the metrics that its data cannot have.
-
-    seen_share needs train data, tie_share needs scores.
-    """
-    without = {"seen_share"} if case.train is None else set()
-    without |= set() if "score" in case.recs[0] else {"tie_share"}
-    return replace(case, metrics=[name for name in case.metrics if name not in without])
+ONE_OF_ITS_OWN = ("hit_rate", "mrr", "map", "capped_recall", "ndcg", "ndcg(gain=exponential)")
+EVERYTHING = (
+    *PER_QUERY_METRICS,
+    *WHOLE,
+    *WITHOUT_K,
+    *LIST_METRICS,
+    *ITEM_METRICS,
+    *map(at_level, ("recall", "ndcg", "f1@quota", "r_precision")),
+    *("judged", "unknown_item_share", "recall_ceiling", "ndcg@quota", "recall(min_score=1)@all"),
+)
 
 
 # Laws of docs/definitions.md.
 
 
 @ENGINES
-@examples(40)
+@examples(25)
 @given(data=st.data())
 def test_laws_of_one_list(engine: Callable[[Case], Values], data: st.DataObject) -> None:
     case = data.draw(cases(zero_relevant=("skip",)))
-    case = replace(case, metrics=PER_QUERY_METRICS, k=DEPTHS)
+    case = replace(case, metrics=[*PER_QUERY_METRICS, *WHOLE, *WITHOUT_K], k=DEPTHS)
     for values in engine(case).values():
         size = values["relevant"]
+        # No list and no truth is longer than the last depth.
+        for name in WHOLE:
+            assert values[name] == near(values[f"{name.removesuffix('@all')}@{DEPTHS[-1]}"]), name
+        if size in DEPTHS:
+            assert values["r_precision"] == near(values[f"precision@{size}"])
         for k in DEPTHS:
             assert values[f"recall@{k}"] == near(values[f"precision@{k}"] * k / size)
             assert values[f"recall@{k}"] == near(values[f"hits@{k}"] / size)
             assert values[f"capped_recall@{k}"] == near(values[f"hits@{k}"] / min(k, size))
             assert values[f"hit_rate@{k}"] == float(values[f"hits@{k}"] > 0)
+            assert values[f"auprc@{k}"] == near(values[f"map(denominator=relevant)@{k}"])
+            assert values[f"auprc@{k}"] * size == near(values[f"map@{k}"] * min(k, size))
+            binary = values[f"ndcg(gain=binary)@{k}"]
+            assert values[f"ndcg(gain=binary, ideal=k)@{k}"] <= binary + TOLERANCE
+            if size >= k:
+                assert values[f"ndcg(gain=binary, ideal=k)@{k}"] == near(binary)
             for name in BOUNDED:
                 assert 0 <= values[f"{name}@{k}"] <= 1 + TOLERANCE
             if size == 1:
@@ -92,7 +89,7 @@ def test_laws_of_one_list(engine: Callable[[Case], Values], data: st.DataObject)
 
 
 @ENGINES
-@examples(40)
+@examples(25)
 @given(data=st.data())
 def test_truth_as_its_own_list(engine: Callable[[Case], Values], data: st.DataObject) -> None:
     relevant = data.draw(st.sampled_from(list(ITEMS)).flatmap(lambda kind: gains(kind, min_size=1)))
@@ -100,12 +97,20 @@ def test_truth_as_its_own_list(engine: Callable[[Case], Values], data: st.DataOb
     size = len(best)
     ranked = [{"user_id": 1, "item_id": item, "rank": rank} for rank, item in enumerate(best, 1)]
     truth = [{"user_id": 1, "item_id": item, "gain": gain} for item, gain in relevant.items()]
-    values = engine(Case(ranked, truth, PER_QUERY_METRICS, DEPTHS))["recs", 1]
+    metrics = [*PER_QUERY_METRICS, *WHOLE, *WITHOUT_K]
+    values = engine(Case(ranked, truth, metrics, DEPTHS))["recs", 1]
+    assert values["r_precision"] == 1
+    assert values["hits@all"] == size
+    for name in set(WHOLE) - {"hits@all"}:
+        assert values[name] == near(1), name
     for k in DEPTHS:
-        for name in PER_QUERY_METRICS:
-            if name in ("hit_rate", "mrr", "map", "capped_recall") or name.startswith("ndcg"):
-                assert values[f"{name}@{k}"] == near(1), name
+        for name in (*ONE_OF_ITS_OWN, "ndcg(gain=binary)"):
+            assert values[f"{name}@{k}"] == near(1), name
         found = min(k, size)
+        assert values[f"auprc@{k}"] == near(found / size)
+        weights = [1 / math.log2(rank + 1) for rank in range(1, k + 1)]
+        ideal = math.fsum(weights[:found]) / math.fsum(weights)
+        assert values[f"ndcg(gain=binary, ideal=k)@{k}"] == near(ideal)
         assert values[f"hits@{k}"] == found
         assert values[f"recall@{k}"] == near(found / size)
         assert values[f"map(denominator=relevant)@{k}"] == near(found / size)
@@ -116,87 +121,51 @@ def test_truth_as_its_own_list(engine: Callable[[Case], Values], data: st.DataOb
         assert values[f"recall(gain=linear)@{k}"] == near(largest / math.fsum(relevant.values()))
 
 
-# The evaluation against the oracle.
-
-
-@examples(100)
-@given(case=cases().map(measured))
-def test_evaluation_is_the_oracle(case: Case) -> None:
-    assert_agrees(evaluate(case), oracle(**case.arguments()))
-
-
-def assert_agrees(evaluation: Any, result: OracleResult) -> None:
-    labels = {metric.label for metric in result.metrics if metric.name not in LIST_METRICS}
-    found = per_query(evaluation)
-    assert found.keys() == result.per_query.keys()
-    for key, values in result.per_query.items():
-        answer, row = result.answers[key], found[key]
-        assert row["user_id"] == answer.user
-        assert (row["relevant"], row["returned"]) == (len(answer.truth), len(answer.prepared))
-        assert labels <= row.keys()
-        for label, value in values.items():
-            assert row[label] == near(value), (key, label)
-    users = per_user(evaluation)
-    assert users.keys() == result.per_user.keys()
-    for key, values in result.per_user.items():
-        for label, value in values.items():
-            assert users[key][label] == near(value), (key, label)
-    assert_same_summary(summary(evaluation), result)
-
-
-def assert_same_summary(found: dict[tuple[str, str, str], Any], result: OracleResult) -> None:
-    for key, row in found.items():
-        generator, label, statistic = key
-        assert key in result.summary, key
-        assert row["value"] == near(result.summary[key]), key
-        answers = {q: answer for (name, q), answer in result.answers.items() if name == generator}
-        assert row["queries"] == len(answers)
-        assert row["users"] == len({answer.user for answer in answers.values()})
-        bounds = result.ci.get((generator, label)) if statistic == "macro" else None
-        low, high = bounds or (None, None)
-        # Student's t is computed in another way there.
-        assert row["ci_low"] == (None if low is None else pytest.approx(low, abs=1e-9)), key
-        assert row["ci_high"] == (None if high is None else pytest.approx(high, abs=1e-9)), key
-        if statistic == "macro":
-            assert row["too_few_users"] == result.too_few_users[generator, label]
-    for generator, label, statistic in result.summary.keys() - found.keys():
-        # Shown where it differs from macro.
-        assert statistic == "macro_query", (label, statistic)
-        value = result.summary[generator, label, statistic]
-        assert value == near(result.summary[generator, label, "macro"])
-
-
-@examples(30)
+@ENGINES
+@examples(12)
 @given(data=st.data())
-def test_buckets_are_the_oracle(data: st.DataObject) -> None:
-    case = measured(data.draw(cases(trained=True)))
-    edges = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3, unique=True).map(sorted))
-    rules = {
-        "activity": {"by": "train_interactions", "edges": edges},
-        "size": {"by": "relevant_items", "edges": edges},
-    }
-    evaluation = evaluate(case, buckets=rules)
-    result = oracle(**case.arguments())
-    rows = [row["user_id"] for row in case.train or ()]
-    answers = {query: answer for (_, query), answer in result.answers.items()}
-    counts = {
-        "activity": {query: rows.count(answer.user) for query, answer in answers.items()},
-        "size": {query: len(answer.truth) for query, answer in answers.items()},
-    }
-    shown = set(evaluation.summary.select("bucket_by", "bucket").rows()) - {("all", "all")}
-    for name, values in counts.items():
-        labels = bucket_labels(values, edges, history=name == "activity")
-        assert {(name, label) for label in labels.values()} <= shown
-        for label in {label for by, label in shown if by == name}:
-            inside = [query for query in labels if labels[query] == label]
-            found = summary(evaluation, name, label)
-            if inside:
-                assert_same_summary(found, result.restrict(inside))
-            else:
-                assert {(row["users"], row["value"]) for row in found.values()} == {(0, None)}
+def test_a_level_below_every_gain_changes_nothing(
+    engine: Callable[[Case], Values], data: st.DataObject
+) -> None:
+    names = (*(f"{name}@3" for name in PER_QUERY_METRICS), *WHOLE, *WITHOUT_K)
+    levels = [at_level(name, "0.5") for name in names]
+    case = replace(data.draw(cases(zero_relevant=("skip",))), metrics=[*names, *levels])
+    for values in engine(case).values():
+        for name, level in zip(names, levels, strict=True):
+            assert values[level] == values[name], name
 
 
-@examples(30)
+@ENGINES
+@examples(12)
+@given(data=st.data())
+def test_a_quota_of_k_is_k(engine: Callable[[Case], Values], data: st.DataObject) -> None:
+    case, k = data.draw(known_cases()), data.draw(st.sampled_from(DEPTHS))
+    users = [row | {"quota": k} for row in case.users or ()]
+    metrics = [f"{name}@{at}" for name in PER_QUERY_METRICS for at in (k, "quota")]
+    for values in engine(replace(case, users=users, metrics=metrics)).values():
+        for name in PER_QUERY_METRICS:
+            assert values[f"{name}@quota"] == values[f"{name}@{k}"], name
+
+
+@ENGINES
+@examples(15)
+@given(data=st.data())
+def test_the_lower_the_score_the_more_is_found(
+    engine: Callable[[Case], Values], data: st.DataObject
+) -> None:
+    case = data.draw(cases(mode=data.draw(st.sampled_from(("score", "both")))))
+    cuts = [f"recall(min_score={score})@3" for score in ("9", "2.5", "0.5", "0", "-9")]
+    for values in engine(replace(case, metrics=[*cuts, "recall@3"])).values():
+        if values["relevant"]:
+            found = [values[label] for label in cuts]
+            assert found == sorted(found)
+            assert (found[0], found[-1]) == (0, values["recall@3"])
+
+
+# Prepared lists.
+
+
+@examples(25)
 @given(case=cases().map(measured))
 def test_hits_have_the_ranks_of_the_prepared_lists(case: Case) -> None:
     hits = evaluate(case).hits
@@ -256,15 +225,16 @@ def ranks_by_counting(answer: Any, *, exclude: bool) -> dict[Any, int]:
 # What must not matter: == on every bit.
 
 
-@examples(40)
+@examples(30)
 @given(data=st.data())
 def test_row_order_changes_nothing(data: st.DataObject) -> None:
-    case = measured(data.draw(cases()))
+    case = data.draw(st.one_of(cases(), known_cases()))
+    attributes = bool(case.items)
+    texts = EVERYTHING if attributes else [name for name in EVERYTHING if "quota" not in name]
+    case = measured(replace(case, metrics=texts))
     one, two = evaluate(case), evaluate(shuffled(data.draw, case))
-    assert one.summary.equals(two.summary)
-    assert one.per_query.equals(two.per_query)
-    assert one.per_user.equals(two.per_user)
-    assert one.hits.equals(two.hits)
+    for name in ("summary", "per_query", "per_user", "hits", "lost", "loss"):
+        assert getattr(one, name).equals(getattr(two, name)), name
 
 
 @examples(20)
@@ -286,16 +256,20 @@ def test_generators_do_not_depend_on_one_another(case: Case) -> None:
     for generator in {row["generator"] for row in case.recs}:
         only = [row for row in case.recs if row["generator"] == generator]
         alone = evaluate(replace(case, recs=only))
-        for whole, part in (
-            (together.summary, alone.summary),
+        # "served" is shown for all generators where one of them has no list for somebody.
+        whole, part = (
+            one.summary.filter(pl.col("bucket_by") != "served") for one in (together, alone)
+        )
+        for every, own in (
+            (whole, part),
             (together.per_query, alone.per_query),
             (together.hits, alone.hits),
         ):
-            assert whole.filter(whole["generator"] == generator).equals(part)
+            assert every.filter(every["generator"] == generator).equals(own)
 
 
-@examples(30)
-@given(case=cases(kind="int").map(measured))
+@examples(20)
+@given(case=st.one_of(cases(kind="int"), known_cases(kind="int")).map(measured))
 def test_integer_ids_are_padded_text_ids(case: Case) -> None:
     def text(row: Any) -> Any:
         if not isinstance(row, dict):
@@ -316,6 +290,8 @@ def test_integer_ids_are_padded_text_ids(case: Case) -> None:
         truth=each(case.truth),
         train=each(case.train),
         users=each(case.users),
+        items=each(case.items),
+        exposures=each(case.exposures),
     )
     one, two = evaluate(case), evaluate(as_text)
     assert one.summary.equals(two.summary)

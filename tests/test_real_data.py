@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import recoeval as rv
+from recoeval.columns import CAUSES
 
 CUTOFF = datetime(2022, 5, 5, 16, tzinfo=UTC)
 KUAIRAND = {
@@ -27,10 +28,13 @@ KUAIRAND = {
     "generators": {
         "popularity": None,
         "als": {"factors": 16, "regularization": 0.1, "alpha": 10.0},
+        "random": None,
     },
+    "baselines": ["random"],
     "metrics": ["recall", "hit_rate", "precision", "capped_recall", "ndcg", "map", "coverage"],
     "k": [10, 50, 100],
     "buckets": {
+        "popularity": {"side": "item", "by": "train_popularity", "quantiles": [0.8, 0.95]},
         "activity": {"by": "train_interactions", "edges": [1, 20, 40]},
         "truth_size": {"by": "relevant_items", "edges": [2, 5]},
     },
@@ -138,7 +142,7 @@ def test_parquet_and_csv_give_the_same_numbers(runs: dict[str, rv.Run]) -> None:
     assert one.per_query.equals(other.per_query)
     assert one.hits.equals(other.hits)
     assert one.verdict == other.verdict
-    for part in ("log", "split", "truth", "lists", "definitions"):
+    for part in ("log", "splits", "truth", "lists", "definitions"):
         assert one.manifest[part] == other.manifest[part]
 
 
@@ -228,6 +232,30 @@ def test_kuairand_verdict(runs: dict[str, rv.Run]) -> None:
     assert run.value("coverage", "als") == served / 1_214
 
 
+def test_kuairand_loss(runs: dict[str, rv.Run], rows: list[dict[str, str]]) -> None:
+    """Causes add up to the truth, and are those that plain Python finds, overall and by bucket."""
+    run = runs["parquet"]
+    truth = run.manifest["truth"]["truth_pairs"]
+    for row in run.loss.iter_rows(named=True):
+        assert sum(row[cause] for cause in CAUSES) == row["relevant"], row
+    whole = run.loss.filter(bucket_by="all")
+    assert set(whole["relevant"]) == {truth}
+    for name in ("activity", "truth_size", "coldness", "popularity"):
+        parts = run.loss.filter(bucket_by=name).group_by("generator", "k").agg(pl.col(CAUSES).sum())
+        sums = parts.join(whole, on=["generator", "k"], suffix="_all", validate="1:1")
+        assert sums.height == whole.height
+        assert all(sums[cause].equals(sums[f"{cause}_all"]) for cause in CAUSES)
+    plain = Plain(*positives(rows))
+    warm = set(plain.ranking)
+    cold = sum(item not in warm for items in plain.truth.values() for item in items)
+    hits = {k: sum(len(plain.hits(user, k)) for user in plain.truth) for k in (10, 50, 100)}
+    for row in whole.filter(generator="popularity").iter_rows(named=True):
+        k, found = row["k"], hits[100]
+        assert row["cold_item"] == cold
+        assert (row["hit"], row["below_k"]) == (hits[k], found - hits[k])
+        assert row["not_retrieved"] == truth - cold - found
+
+
 def positives_of(run: rv.Run) -> Pairs:
     log = pl.read_parquet(run.manifest["inputs"][0]["path"])
     early = pl.col("timestamp") < int(CUTOFF.timestamp() * 1000)
@@ -309,7 +337,7 @@ def test_a_published_split_in_two_files(real_data: Path, tmp_path: Path) -> None
             "output": {"path": str(tmp_path)},
         }
     )
-    report = run.manifest["split"]
+    [report] = run.manifest["splits"]
     assert (report["train"]["rows"], report["test"]["rows"]) == (179_207, 47_103)
     assert report["test"]["users"] == run.manifest["truth"]["truth_queries"] == 5_479
     # Published figures; the order of items with equal counts is not.

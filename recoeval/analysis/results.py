@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from recoeval.analysis.constraints import Constraint, constrained_measures, read_constraints
+from recoeval.analysis.spread import spread_over_folds
 from recoeval.analysis.summary import ALL, per_user_table
 from recoeval.analysis.verdict import Verdict, check_constraints
-from recoeval.columns import BUCKET, BUCKET_BY, GENERATOR, METRIC, STATISTIC, VALUE
+from recoeval.columns import (
+    BUCKET,
+    BUCKET_BY,
+    FOLD,
+    GENERATOR,
+    LOSS_SCHEMA,
+    METRIC,
+    STATISTIC,
+    VALUE,
+)
 from recoeval.errors import ConfigError, Problem, did_you_mean
 from recoeval.metrics.base import Measure, parse_metric
 
-__all__ = ["Evaluation"]
+__all__ = ["Evaluation", "merge_folds"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,6 +42,9 @@ class Evaluation:
         measures: what was computed.
         buckets: labels of the buckets in order, by bucket name.
         baselines: generators that only constraints which name them bind.
+        lost: fold, generator, query_id, item_id, gain, cause of the relevant pairs that are not
+            in the lists.
+        loss: LOSS: relevant pairs by cause, for each bucket and K.
     """
 
     summary: pl.DataFrame
@@ -42,6 +55,8 @@ class Evaluation:
     measures: tuple[Measure, ...]
     buckets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     baselines: tuple[str, ...] = ()
+    lost: pl.DataFrame = field(default_factory=pl.DataFrame)
+    loss: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOSS_SCHEMA))
 
     def __repr__(self) -> str:
         labels = ", ".join(measure.label for measure in self.measures)
@@ -57,8 +72,18 @@ class Evaluation:
         """The generators in the order of the result."""
         return tuple(self.summary[GENERATOR].unique(maintain_order=True))
 
+    @property
+    def folds(self) -> pl.DataFrame:
+        """For each number its mean over the folds, sd, min and max; empty with one fold."""
+        return spread_over_folds(self.summary)
+
     def value(
-        self, metric: str, generator: str | None = None, bucket: str | None = None
+        self,
+        metric: str,
+        generator: str | None = None,
+        bucket: str | None = None,
+        *,
+        fold: int | None = None,
     ) -> float | None:
         """Returns one number: the mean over users (list-quality metrics: the pooled ratio).
 
@@ -67,6 +92,7 @@ class Evaluation:
             generator: which generator; may be left out when there is one.
             bucket: label of a bucket, or "name:label" where several buckets share a label;
                 None is overall.
+            fold: number of a fold; None is the mean over the folds that have the number.
 
         Raises:
             ConfigError: unknown or ambiguous names; the error lists the choices.
@@ -77,15 +103,21 @@ class Evaluation:
         if measure is None:
             raise _no_such("metric", metric, known)
         generator = _one_of("generator", generator, self.generators)
-        rows = self.summary.filter(
+        summary = self.summary
+        if fold is not None:
+            summary = _of_fold(summary, fold)
+        rows = summary.filter(
             pl.col(METRIC) == measure.label,
             pl.col(GENERATOR) == generator,
             pl.col(STATISTIC) == measure.metric.statistic,
         )
         places = {f"{by}:{label}": (by, label) for by, label in rows[BUCKET_BY, BUCKET].iter_rows()}
         by, label = places[_place(bucket, places)]
-        values = rows.filter(pl.col(BUCKET_BY) == by, pl.col(BUCKET) == label)[VALUE]
-        return None if values[0] is None else float(values[0])
+        found_rows = rows.filter(pl.col(BUCKET_BY) == by, pl.col(BUCKET) == label)
+        if found_rows.height > 1:
+            found_rows = spread_over_folds(found_rows).rename({"mean": VALUE})
+        number = found_rows[VALUE].item()
+        return None if number is None else float(number)
 
     def check(
         self, constraints: Sequence[str | Mapping[str, Any] | Constraint] | Mapping[str, Any]
@@ -106,6 +138,72 @@ class Evaluation:
                 text = f"{measure.label} was not computed here. Choices: {', '.join(known)}"
                 raise ConfigError(Problem(text, place))
         return check_constraints(bound, self.summary, baselines=self.baselines, labels=self.buckets)
+
+
+def merge_folds(parts: Sequence[Evaluation]) -> Evaluation:
+    """Returns the results of several folds as one.
+
+    Args:
+        parts: at least one, each of one fold, in the order of the folds, with the same measures
+            and generators.
+
+    Returns:
+        All tables one below the other. Counts are the sums over the folds, and each fold's own
+        under "folds"; a definition that differs between folds is the list of its values.
+    """
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    buckets: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        for name, labels in part.buckets.items():
+            buckets[name] = tuple(dict.fromkeys((*buckets.get(name, ()), *labels)))
+    definitions = [part.definitions for part in parts]
+    tables = {
+        name: pl.concat([getattr(part, name) for part in parts])
+        for name in ("summary", "per_query", "hits", "lost", "loss")
+    }
+    return replace(
+        first,
+        **tables,
+        counts={
+            **_sum_counts([part.counts for part in parts]),
+            "folds": [dict(part.counts) for part in parts],
+        },
+        definitions={
+            name: _shared([each.get(name) for each in definitions])
+            for name in dict.fromkeys(key for each in definitions for key in each)
+        },
+        buckets=buckets,
+    )
+
+
+def _sum_counts(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the sums of equally named counts; what is no count is kept where all agree."""
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(key for each in counts for key in each):
+        values = [each[name] for each in counts if name in each]
+        if all(isinstance(value, Mapping) for value in values):
+            found[name] = _sum_counts(values)
+        elif all(type(value) is int for value in values):
+            found[name] = sum(values)
+        else:
+            found[name] = _shared(values)
+    return found
+
+
+def _shared(values: list[Any]) -> Any:
+    """Returns the value that all have, or the list of them."""
+    return values[0] if all(value == values[0] for value in values) else values
+
+
+def _of_fold(summary: pl.DataFrame, fold: int) -> pl.DataFrame:
+    """Returns the rows of a fold."""
+    known = summary[FOLD].unique(maintain_order=True).to_list()
+    if fold not in known:
+        text = f"unknown fold {fold!r}. Choices: {', '.join(map(str, known))}"
+        raise ConfigError(Problem(text, "fold"))
+    return summary.filter(pl.col(FOLD) == fold)
 
 
 def _no_such(what: str, name: str, choices: Iterable[str]) -> ConfigError:

@@ -7,14 +7,17 @@ users before they are summed, so that the same rows give the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from recoeval.columns import (
+    BUCKET,
+    BUCKET_BY,
     FOLD,
     GENERATOR,
     QUERY_ID,
@@ -25,10 +28,12 @@ from recoeval.columns import (
 )
 from recoeval.data.buckets import Buckets
 from recoeval.engine.ordered import mean_runs
-from recoeval.metrics.base import Measure
+from recoeval.metrics.base import DELIVERED, Measure
 
 __all__ = [
     "ALL",
+    "FEW_USERS",
+    "SERVED",
     "Interval",
     "interval_of",
     "per_user_table",
@@ -37,10 +42,13 @@ __all__ = [
 ]
 
 ALL = "all"
+SERVED = "served"
+"""The evaluated queries that a generator has a list for."""
 CONFIDENCE = 0.95
 FEW_USERS = 500
 FEW_NON_ZERO = 30
-QUANTILES = (("p10", 0.1), ("p50", 0.5), ("p90", 0.9))
+NO_PARTS: Final = pl.DataFrame(schema={BUCKET_BY: pl.String, BUCKET: pl.String})
+QUANTILES: Final = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +101,13 @@ def per_user_table(per_query: pl.DataFrame, measures: Sequence[Measure]) -> pl.D
 
     Args:
         per_query: PER_QUERY.
-        measures: the metric columns.
+        measures: the metric columns; metrics of the catalogue have none.
 
     Returns:
         fold, generator, user_id, relevant, returned and one column a metric, all Float64.
     """
-    columns = [RELEVANT, RETURNED, *(measure.label for measure in measures)]
+    labels = [each.label for each in measures if each.metric.kind != "catalogue"]
+    columns = [RELEVANT, RETURNED, *labels]
     keys = [FOLD, GENERATOR, USER_ID]
     return mean_runs(per_query.sort(*keys, QUERY_ID), keys, columns)
 
@@ -110,30 +119,51 @@ def summarise(
     *,
     generator: str,
     fold: int = 0,
+    sliced: pl.DataFrame = NO_PARTS,
+    slices: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    served: bool = False,
 ) -> pl.DataFrame:
-    """Returns SUMMARY of one generator: overall, then each bucket in order.
+    """Returns SUMMARY of one generator: overall, each bucket of queries, each part of the truth.
 
     Args:
         sums: result of `kernel.score_queries` for all evaluated queries, sorted by user_id
             and query_id.
-        measures: what to summarise.
+        measures: what to summarise; metrics of the catalogue are left to `summarise_items`.
         buckets: labels in the order of `sums`.
         generator: name in the result.
         fold: number in the result.
+        sliced: bucket_by, bucket and the columns of `sums` against that part of the truth; one
+            row a query that has any of it; sorted by user_id and query_id.
+        slices: labels of each part, in order.
+        served: whether to add the queries that have a list.
 
     Returns:
-        SUMMARY; buckets without users have rows with users 0 and value null.
+        SUMMARY; buckets without users have rows with users 0 and value null. A query whose
+        restricted truth is empty (null) does not count for that metric. Parts of the truth and
+        served queries have accuracy metrics alone.
     """
     single = sums[USER_ID].n_unique() == sums.height
-    groups: list[tuple[str, str, pl.DataFrame]] = [(ALL, ALL, sums)]
+    of_queries = [each for each in measures if each.metric.kind != "catalogue"]
+    accuracy = [each for each in measures if each.metric.kind == "accuracy"]
+    groups = [(ALL, ALL, sums, of_queries)]
     for name, labels in buckets.labels.items():
-        groups += [(name, label, sums.filter(labels == label)) for label in buckets.order[name]]
+        groups += [
+            (name, label, sums.filter(labels == label), of_queries) for label in buckets.order[name]
+        ]
+    for name, known in slices.items():
+        groups += [(name, label, _part(sliced, name, label), accuracy) for label in known]
+    if served:
+        groups.append((SERVED, SERVED, sums.filter(pl.col(DELIVERED) > 0), accuracy))
     rows = [
         (fold, generator, bucket_by, bucket, measure.label, measure.metric.name, measure.k, *number)
-        for bucket_by, bucket, group in groups
-        for measure, number in _numbers(group, measures, single=single)
+        for bucket_by, bucket, group, wanted in groups
+        for measure, number in _numbers(group, wanted, single=single)
     ]
     return pl.DataFrame(rows, schema=SUMMARY_SCHEMA, orient="row")
+
+
+def _part(sliced: pl.DataFrame, name: str, label: str) -> pl.DataFrame:
+    return sliced.filter(pl.col(BUCKET_BY) == name, pl.col(BUCKET) == label)
 
 
 def _numbers(
@@ -142,29 +172,49 @@ def _numbers(
     """Yields statistic, queries, users, value, ci_low, ci_high, too_few_users of each measure."""
     averaged = [measure.label for measure in measures if measure.metric.statistic == "macro"]
     by_user = group if single else mean_runs(group, [USER_ID], averaged)
-    size = (group.height, by_user.height)
+    ratios = _ratios(group, measures)
     for measure in measures:
-        pooled = measure.metric.pooled(measure.depth)
+        queries, users = group.height, by_user.height
         if measure.metric.statistic == "macro":
-            values = by_user[measure.label].to_numpy()
+            values = by_user[measure.label].drop_nulls().to_numpy()
+            per_query = group[measure.label].drop_nulls().to_numpy()
+            queries, users = len(per_query), len(values)
             mean = interval_of(values)
-            few = mean.too_few_users
-            yield measure, ("macro", *size, mean.value, mean.low, mean.high, few)
-            if not single:
-                per_query = group[measure.label].to_numpy()
-                value = float(per_query.mean()) if len(per_query) else None
-                yield measure, ("macro_query", *size, value, None, None, few)
-            for name, share in QUANTILES:
-                value = float(np.quantile(values, share)) if len(values) else None
-                yield measure, (name, *size, value, None, None, few)
-        if pooled is not None:
-            few = size[1] < FEW_USERS
-            yield measure, ("micro", *size, _ratio(group, *pooled), None, None, few)
+            row = (queries, users, mean.value, mean.low, mean.high, mean.too_few_users)
+            yield measure, ("macro", *row)
+            others = [] if single else [("macro_query", _mean(per_query))]
+            others += zip(QUANTILES, _quantiles(values), strict=True)
+            for name, value in others:
+                yield measure, (name, queries, users, value, None, None, mean.too_few_users)
+        if measure in ratios:
+            few = users < FEW_USERS
+            yield measure, ("micro", queries, users, ratios[measure], None, None, few)
 
 
-def _ratio(group: pl.DataFrame, numerator: pl.Expr, denominator: pl.Expr) -> float | None:
+def _mean(values: np.ndarray[Any, Any]) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _quantiles(values: np.ndarray[Any, Any]) -> list[float | None]:
+    if not len(values):
+        return [None] * len(QUANTILES)
+    return [float(value) for value in np.quantile(values, list(QUANTILES.values()))]
+
+
+def _ratios(group: pl.DataFrame, measures: Sequence[Measure]) -> dict[Measure, float | None]:
     """Returns sum of numerators / sum of denominators over the queries; None for 0 / 0."""
-    rows = group.with_columns(numerator.alias("above"), denominator.alias("below"))
-    # numpy's pairwise sum depends on the order of the rows alone, not on threads.
-    above, below = (rows[name].to_numpy().sum() for name in ("above", "below"))
-    return float(above / below) if below else None
+    pairs = {measure: pair for measure in measures if (pair := measure.pooled()) is not None}
+    sides = [
+        side.alias(f"{place} {measure.label}")
+        for measure, pair in pairs.items()
+        for place, side in zip(("above", "below"), pair, strict=True)
+    ]
+    rows = group.with_columns(sides)
+    found: dict[Measure, float | None] = {}
+    for measure in pairs:
+        # numpy's pairwise sum depends on the order of the rows alone, not on threads.
+        above, below = (
+            rows[f"{place} {measure.label}"].to_numpy().sum() for place in ("above", "below")
+        )
+        found[measure] = float(above / below) if below else None
+    return found

@@ -10,11 +10,12 @@ from typing import Any, Literal
 import polars as pl
 
 from recoeval.analysis.constraints import Constraint, constrained_measures
-from recoeval.analysis.summary import ALL, CONFIDENCE, student_t
+from recoeval.analysis.summary import ALL, CONFIDENCE, SERVED, student_t
 from recoeval.columns import (
     BUCKET,
     BUCKET_BY,
     CI_HIGH,
+    FOLD,
     GENERATOR,
     METRIC,
     STATISTIC,
@@ -22,11 +23,13 @@ from recoeval.columns import (
     VALUE,
 )
 from recoeval.errors import ConfigError, Problem, did_you_mean
-from recoeval.metrics.base import Metric
+from recoeval.metrics.base import Measure, Metric
 
 __all__ = ["Check", "Outcome", "Verdict", "check_constraints"]
 
 Outcome = Literal["pass", "fail", "inconclusive"]
+
+WORST_FIRST: tuple[Outcome, ...] = ("fail", "inconclusive", "pass")
 
 ROUNDING = 1e-12
 """A mean of a thousand thirds may miss 1/3 by its last bits: that breaks no bound."""
@@ -34,13 +37,14 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One constraint on one generator in one bucket.
+    """One constraint on one generator in one bucket of one fold.
 
     Args:
         value: the metric, None where the bucket has no users.
         low: lower one-sided bound; equal to value where the point value decides.
         high: upper one-sided bound.
         users_needed: users at which the bound would be clear if value and spread stay.
+        fold: number of the fold.
     """
 
     constraint: str
@@ -55,6 +59,7 @@ class Check:
     users: int
     outcome: Outcome
     users_needed: int | None
+    fold: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class Verdict:
         outcome: none when there are no constraints; suspicious when the numbers cannot be
             right, whatever the constraints say; fail when a constraint of severity error
             failed; inconclusive when one of them could not be decided; else pass.
-        checks: one a constraint, generator and bucket.
+        checks: one a constraint, generator, fold and bucket.
         outcomes: one a constraint and generator: (constraint, severity, generator, outcome).
         suspicions: what cannot be right: (generator, reason).
     """
@@ -105,7 +110,7 @@ def check_constraints(
     labels: Mapping[str, Sequence[str]] | None = None,
     path: str = "constraints",
 ) -> Verdict:
-    """Returns the verdict over all constraints.
+    """Returns the verdict over all constraints: each fold has to keep them.
 
     Args:
         constraints: bounds.
@@ -128,11 +133,14 @@ def check_constraints(
         if names and not bound and not constraint.generators:
             text = f"it binds nobody, all are baselines: name them: generators: [{names[0]}]"
             found.append(Problem(text, f"{path}.{index}"))
+        elif not found:
+            found = _not_split(constraint, measure, summary, f"{path}.{index}")
         problems += found
         for generator in () if found else constraint.generators or bound:
-            rows = _check_buckets(constraint, measure.metric, generator, measure.label, summary)
+            own = summary.filter(pl.col(GENERATOR) == generator)
+            rows = _check_folds(constraint, measure.metric, generator, measure.label, own)
             checks += rows
-            outcome = _combine(constraint, rows)
+            outcome = _worst_fold(constraint, rows)
             outcomes.append((constraint.text, constraint.severity, generator, outcome))
     if problems:
         raise ConfigError(*problems)
@@ -156,7 +164,8 @@ def _unknown_names(
     ]
     if constraint.bucket is not None:
         splits = [name for name in summary[BUCKET_BY].unique(maintain_order=True) if name != ALL]
-        asked.append(("bucket", constraint.bucket, splits))
+        if constraint.bucket != SERVED:
+            asked.append(("bucket", constraint.bucket, splits))
         if constraint.bucket in splits and constraint.match not in ("all", "any"):
             rows = summary.filter(pl.col(BUCKET_BY) == constraint.bucket)
             known = [*labels.get(constraint.bucket, ()), *rows[BUCKET]]
@@ -173,49 +182,80 @@ def _unknown_names(
     ]
 
 
-def _check_buckets(
+def _not_split(
+    constraint: Constraint, measure: Measure, summary: pl.DataFrame, path: str
+) -> list[Problem]:
+    """Returns a problem if the metric has no numbers by the constraint's bucket."""
+    bucket = constraint.bucket
+    if bucket is None or measure.metric.kind == "accuracy":
+        return []
+    if summary.filter(pl.col(METRIC) == measure.label, pl.col(BUCKET_BY) == bucket).height:
+        return []
+    text = f"{measure.label} is not split by {bucket}: choose a metric of relevant items"
+    return [Problem(text, f"{path}.bucket")]
+
+
+def _check_folds(
     constraint: Constraint, metric: Metric, generator: str, label: str, summary: pl.DataFrame
 ) -> list[Check]:
-    """Returns a check for each bucket that the constraint names."""
-    rows = summary.filter(
-        pl.col(GENERATOR) == generator,
-        pl.col(BUCKET_BY) == (constraint.bucket or ALL),
-        pl.col(METRIC) == label,
-        pl.col(STATISTIC) == metric.statistic,
-    )
+    """Returns a check for each fold and each bucket that the constraint names."""
+    numbers = summary.filter(pl.col(METRIC) == label, pl.col(STATISTIC) == metric.statistic)
+    rows = _of_bucket(numbers, constraint.bucket or ALL)
     if constraint.bucket is not None and constraint.match not in ("all", "any"):
         rows = rows.filter(pl.col(BUCKET) == constraint.match)
-    found = rows.select(BUCKET, VALUE, CI_HIGH, USERS).rows()
     confidence = constraint.confidence if metric.statistic == "macro" else None
-    levels = _levels(constraint, confidence, sum(row[1] is not None for row in found))
-    return [
-        _check(constraint, generator, label, row, levels)
-        for row in found or [(constraint.match, None, None, 0)]
-    ]
+    checks = []
+    folds = summary[FOLD].unique(maintain_order=True).to_list()
+    known = rows.filter(pl.col(VALUE).is_not_null())
+    for fold in folds:
+        found = rows.filter(pl.col(FOLD) == fold).select(BUCKET, VALUE, CI_HIGH, USERS).rows()
+        here = known.filter(pl.col(FOLD) == fold).height
+        levels = None
+        if confidence is not None:
+            any_bucket = constraint.match == "any"
+            breaks = known[FOLD].n_unique() if any_bucket else known.height
+            levels = _levels(confidence, keeps=here if any_bucket else 1, breaks=breaks)
+        checks += [
+            _check(constraint, generator, label, (fold, *row), levels)
+            for row in found or [(constraint.match, None, None, 0)]
+        ]
+    return checks
 
 
-def _levels(
-    constraint: Constraint, confidence: float | None, buckets: int
-) -> tuple[float, float] | None:
-    """Returns the levels at which a bucket keeps and breaks the bound; None: its point value.
+def _of_bucket(numbers: pl.DataFrame, bucket_by: str) -> pl.DataFrame:
+    """Returns the rows of a split; in folds where every query has a list all are served."""
+    rows = numbers.filter(pl.col(BUCKET_BY) == bucket_by)
+    if bucket_by != SERVED:
+        return rows
+    whole = numbers.filter(pl.col(BUCKET_BY) == ALL, ~pl.col(FOLD).is_in(rows[FOLD].implode()))
+    named = whole.with_columns(pl.lit(SERVED).alias(BUCKET_BY), pl.lit(SERVED).alias(BUCKET))
+    return pl.concat([rows, named])
 
-    "All buckets keep it" and "all break it" need no correction. "Some bucket keeps it" and
-    "some bucket breaks it" are claims about the best of m, judged by Holm's first step.
+
+def _levels(confidence: float, *, keeps: int, breaks: int) -> tuple[float, float]:
+    """Returns the levels at which a bucket keeps and breaks the bound.
+
+    "All buckets keep it" and "all break it" need no correction. "Some bucket keeps it", "some
+    bucket breaks it" and "some fold breaks it" are claims about the best of m, judged by Holm's
+    first step.
+
+    Args:
+        confidence: of the claim.
+        keeps: m of the claim that the bound is kept.
+        breaks: m of the claim that it is broken.
     """
-    if confidence is None:
-        return None
-    corrected = 1 - (1 - confidence) / max(buckets, 1)
-    return (corrected, confidence) if constraint.match == "any" else (confidence, corrected)
+    keep, broken = (1 - (1 - confidence) / m if m > 1 else confidence for m in (keeps, breaks))
+    return keep, broken
 
 
 def _check(
     constraint: Constraint,
     generator: str,
     label: str,
-    row: tuple[str, float | None, float | None, int],
+    row: tuple[int, str, float | None, float | None, int],
     levels: tuple[float, float] | None,
 ) -> Check:
-    bucket, value, ci_high, users = row
+    fold, bucket, value, ci_high, users = row
     low = high = value
     needed: int | None = None
     outcome: Outcome = "inconclusive"
@@ -245,6 +285,7 @@ def _check(
         users,
         outcome,
         needed if outcome == "inconclusive" else None,
+        fold,
     )
 
 
@@ -273,10 +314,17 @@ def _users_needed(constraint: Constraint, value: float, reach: float, users: int
     return math.ceil(users * (reach / distance) ** 2)
 
 
+def _worst_fold(constraint: Constraint, checks: Sequence[Check]) -> Outcome:
+    """Returns the worst outcome of the folds."""
+    by_fold: dict[int, list[Check]] = {}
+    for check in checks:
+        by_fold.setdefault(check.fold, []).append(check)
+    found = {_combine(constraint, rows) for rows in by_fold.values()}
+    return next(outcome for outcome in WORST_FIRST if outcome in found)
+
+
 def _combine(constraint: Constraint, checks: Sequence[Check]) -> Outcome:
     """Returns the outcome over the buckets: the worst, or the best under `match: any`."""
-    order: tuple[Outcome, ...] = ("fail", "inconclusive", "pass")
-    if constraint.match == "any":
-        order = ("pass", "inconclusive", "fail")
+    order = WORST_FIRST if constraint.match != "any" else WORST_FIRST[::-1]
     found = {check.outcome for check in checks}
     return next(outcome for outcome in order if outcome in found)

@@ -36,11 +36,12 @@ _KINDS: Final = {"i64": "whole number", "f64": "number", "datetime": "ISO 8601 t
 
 
 @contextmanager
-def reading(what: str) -> Iterator[None]:
+def reading(what: str, *, time: str = TIMESTAMP) -> Iterator[None]:
     """Returns a context in which unreadable data raise a `DataError`.
 
     Args:
         what: what is being read, as the user knows it: "interactions", "lists[als]".
+        time: the column of times.
 
     Raises:
         DataError: a file ends too early or has another format, a value cannot be read as
@@ -56,7 +57,7 @@ def reading(what: str) -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        raise DataError(_explain(str(error), what)) from error
+        raise DataError(_explain(str(error), what, time)) from error
 
 
 def unreadable(file: str, kind: str, error: BaseException, path: str) -> DataError:
@@ -88,12 +89,12 @@ def gist(text: str) -> str:
     return printable(" ".join(text.split("\n\n", maxsplit=1)[0].split()))
 
 
-def _explain(text: str, what: str) -> Problem:
+def _explain(text: str, what: str, time: str) -> Problem:
     """Returns the problem that a message of polars means."""
     if found := _CONVERSION.search(text):
         column, count = found[2], int(found[3])
         kind = next((word for key, word in _KINDS.items() if found[1].startswith(key)), found[1])
-        if column == TIMESTAMP and found[1] == "i64":
+        if column == time and found[1] == "i64":
             kind = "time"
         said = f"1 value is no {kind}" if count == 1 else f"{count} values are no {kind}s"
         return Problem(f"at least {said}, e.g. {printable(found[4])}", f"{what}.{column}")
@@ -101,6 +102,6 @@ def _explain(text: str, what: str) -> Problem:
         return Problem(
             f"the local time {found[1]} is {found[2]} in {found[3]}, where the clock changes; "
             "write the times with an offset, in UTC or as epoch",
-            f"{what}.{TIMESTAMP}",
+            f"{what}.{time}",
         )
     return Problem(f"cannot be read: {gist(text)}", what)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
@@ -39,6 +40,7 @@ __all__ = [
     "read_train",
     "read_truth",
     "read_users",
+    "rows_with_ids",
 ]
 
 DEFAULT_GENERATOR = "recs"
@@ -101,7 +103,7 @@ def read_truth(truth: object) -> AskedTruth:
     counts: dict[str, int] = {}
     rows = _qrels(truth)
     graded = rows is not None
-    rows = _with_ids(truth if rows is None else rows, "truth")
+    rows = rows_with_ids(truth if rows is None else rows, "truth")
     names = rows.collect_schema().names()
     gain = pl.col(GAIN).cast(pl.Float64) if GAIN in names else pl.lit(1.0)
     keys = [name for name in (QUERY_ID, USER_ID) if name in names]
@@ -193,7 +195,7 @@ def read_train(train: object | None) -> History:
     """
     if train is None:
         return History()
-    rows = _with_ids(train, "train")
+    rows = rows_with_ids(train, "train")
     if USER_ID not in rows.collect_schema().names():
         raise DataError(Problem("train rows belong to users: name the column user_id", "train"))
     pairs = rows.select(USER_ID, ITEM_ID).collect(engine="streaming")
@@ -219,7 +221,7 @@ def read_users(users: object | None, asked: pl.DataFrame) -> pl.DataFrame | None
     """
     if users is None:
         return None
-    rows = _with_ids(users, "users", items=False)
+    rows = rows_with_ids(users, "users", items=False)
     names = rows.collect_schema().names()
     keys = [name for name in (QUERY_ID, USER_ID) if name in names]
     queries = queries_of_rows(rows.select(keys), what="users")
@@ -237,8 +239,24 @@ def read_users(users: object | None, asked: pl.DataFrame) -> pl.DataFrame | None
     return found
 
 
-def _with_ids(table: object, what: str, *, items: bool = True) -> pl.LazyFrame:
-    """Returns the rows of a frame or file with ids as Int64 or String, none of them null."""
+def rows_with_ids(
+    table: object,
+    what: str,
+    *,
+    items: bool = True,
+    keys: Sequence[str] = (QUERY_ID, USER_ID),
+) -> pl.LazyFrame:
+    """Returns the rows of a frame or file with ids as Int64 or String, none of them null.
+
+    Args:
+        table: a frame, an object with the Arrow stream protocol, a path or a glob.
+        what: name of the table, for errors.
+        items: whether it has to have item_id.
+        keys: ids of which it has to have one.
+
+    Raises:
+        DataError: missing columns, null ids, or what `normalise_ids` refuses.
+    """
     text = False
     if isinstance(table, str | Path):
         opened = open_table(table, None, said=what, ids={QUERY_ID, USER_ID, ITEM_ID})
@@ -246,13 +264,13 @@ def _with_ids(table: object, what: str, *, items: bool = True) -> pl.LazyFrame:
     else:
         rows = to_frame(table, what=what)
     names = rows.collect_schema().names()
-    keys = [name for name in (QUERY_ID, USER_ID) if name in names]
+    present = [name for name in keys if name in names]
     columns = ", ".join(names)
-    if not keys:
+    if keys and not present:
         raise DataError(Problem(f"no column user_id or query_id. Columns: {columns}", what))
     if items and ITEM_ID not in names:
         raise DataError(Problem(f"no column item_id. Columns: {columns}", what))
-    ids = [*keys, ITEM_ID] if items else keys
+    ids = [*present, ITEM_ID] if items else present
     rows = normalise_ids(rows, ids, what=what, text=text)
     with reading(what):
         counted = rows.select(pl.col(ids).null_count()).collect(engine="streaming")
@@ -266,9 +284,21 @@ def _with_ids(table: object, what: str, *, items: bool = True) -> pl.LazyFrame:
 
 
 def check_ids(
-    lists: Lists, truth: AskedTruth, history: History, universe: pl.DataFrame | None
+    lists: Lists,
+    truth: AskedTruth,
+    history: History,
+    universe: pl.DataFrame | None,
+    *,
+    sides: Mapping[str, pl.LazyFrame] = MappingProxyType({}),
 ) -> None:
     """Checks that all tables have ids of one type, and that lists and truth have some in common.
+
+    Args:
+        lists: of `read_recs`.
+        truth: of `read_truth`.
+        history: of `read_train`.
+        universe: query_id, user_id of everyone who could have been evaluated, if known.
+        sides: other tables by name: user_id, item_id, or one of them.
 
     Raises:
         DataError: integer against text ids, or no common ids; with examples of both sides.
@@ -280,6 +310,8 @@ def check_ids(
         others += [("train", key, history.pairs) for key in (USER_ID, ITEM_ID)]
     if universe is not None:
         others += [("users", key, universe.lazy()) for key in (QUERY_ID, USER_ID)]
+    for name, rows in sides.items():
+        others += [(name, key, rows) for key in rows.collect_schema()]
     known = {
         QUERY_ID: truth.queries.lazy(),
         USER_ID: truth.queries.lazy(),
@@ -298,6 +330,12 @@ def check_ids(
     for name, rows in lists.by_generator.items():
         require_overlap(rows, queries.lazy(), QUERY_ID, _said(name), than)
     _require_common_items(lists, truth, history)
+    listed = [rows.select(ITEM_ID) for rows in lists.by_generator.values()]
+    items = pl.concat([truth.pairs.lazy().select(ITEM_ID), *listed])
+    common = {USER_ID: (queries.lazy(), than), ITEM_ID: (items, "truth and lists")}
+    for name, rows in sides.items():
+        for key in rows.collect_schema():
+            require_overlap(rows, common[key][0], key, name, common[key][1])
 
 
 def _said(generator: str) -> str:

@@ -14,11 +14,13 @@ from recoeval.data.failures import dtype_name, listed, reading
 from recoeval.data.formats import Format, open_table
 from recoeval.data.frames import FLOAT_LIMIT, IdType, normalise_ids, rename, to_frame, whole_numbers
 from recoeval.data.listcheck import ListFacts, check_lists
-from recoeval.data.rowchecks import show
+from recoeval.data.rowchecks import RowCheck, count_bad, describe_bad, outside_calendar, show
+from recoeval.data.times import TimestampUnit, normalise_times
 from recoeval.data.trec import scan_run, sniff
-from recoeval.errors import DataError, Problem
+from recoeval.errors import ConfigError, DataError, Problem, did_you_mean
 
 __all__ = [
+    "AS_OF",
     "ListFacts",
     "Order",
     "Tie",
@@ -26,8 +28,12 @@ __all__ = [
     "deliver",
     "find_order",
     "is_trec_run",
+    "read_built",
     "read_lists",
 ]
+
+AS_OF: Final = "as_of"
+"""Column of the time when a list was built."""
 
 
 # Integers with more digits than Float64.
@@ -74,7 +80,7 @@ def read_lists(
     """
     rows, text = _open(obj, what, columns or {}, form)
     schema = rows.collect_schema()
-    query = USER_ID if QUERY_ID not in schema or (by_user and USER_ID in schema) else QUERY_ID
+    query = _query_column(schema, by_user=by_user)
     if missing := _missing(schema, what):
         raise DataError(*missing)
     if QUERY_ID not in schema and not users_are_queries:
@@ -86,6 +92,62 @@ def read_lists(
     types: dict[str, IdType] = {QUERY_ID: query_id_type, ITEM_ID: item_id_type}
     rows = normalise_ids(rows, (QUERY_ID, ITEM_ID), types, what=what, text=text)
     return _typed(rows, what)
+
+
+def read_built(
+    obj: object,
+    column: str,
+    *,
+    what: str,
+    columns: Mapping[str, str] | None = None,
+    form: Format | None = None,
+    query_id_type: IdType = "auto",
+    unit: TimestampUnit | None = None,
+    zone: str | None = None,
+) -> pl.LazyFrame:
+    """Returns when each list was built: query_id, as_of (Datetime[us], UTC); distinct rows.
+
+    A list whose rows differ in it has several.
+
+    Args:
+        obj: as for `read_lists`.
+        column: the column of times, under our name.
+        what: name of the lists in errors: "lists[als]".
+        columns: our name -> the name in the data.
+        form: how text files are written.
+        query_id_type: auto, int or text.
+        unit: of numbers since 1970 (s, ms, us), or iso for text.
+        zone: IANA time zone of times without one; default UTC.
+
+    Raises:
+        ConfigError: an unknown column, a unit that is missing or does not fit.
+        DataError: unreadable, a dtype that holds no time, rows without it, times of no calendar.
+    """
+    rows, text = _open(obj, what, columns or {}, form)
+    schema = rows.collect_schema()
+    query = _query_column(schema, by_user=True)
+    if column not in schema:
+        known = f"{did_you_mean(column, schema)} Columns: {listed(schema)}"
+        raise ConfigError(Problem(f"unknown column {column!r} in {obj}.{known}", f"{what}.{AS_OF}"))
+    built = rows.select(pl.col(query).alias(QUERY_ID), pl.col(column).alias(AS_OF))
+    types: dict[str, IdType] = {QUERY_ID: query_id_type}
+    built = normalise_ids(built, (QUERY_ID,), types, what=what, text=text)
+    built = normalise_times(built, unit=unit, zone=zone, path=what, column=AS_OF)
+    checks = [
+        RowCheck(AS_OF, pl.col(AS_OF).is_null(), f"without {AS_OF}", (QUERY_ID,)),
+        outside_calendar(AS_OF),
+    ]
+    with reading(what, time=AS_OF):
+        found = built.unique().sort(QUERY_ID, AS_OF).collect(engine="streaming")
+        counts = found.select(count_bad(checks)).row(0, named=True)
+        if problems := describe_bad(found.lazy(), checks, counts, path=what):
+            raise DataError(*problems)
+    return found.lazy()
+
+
+def _query_column(schema: pl.Schema, *, by_user: bool) -> str:
+    """Returns the column that names a list."""
+    return USER_ID if QUERY_ID not in schema or (by_user and USER_ID in schema) else QUERY_ID
 
 
 def _open(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 import polars as pl
 
+from recoeval.columns import TIMESTAMP_DTYPE
 from recoeval.errors import Problem, some
 
-__all__ = ["RowCheck", "count_bad", "describe_bad"]
+__all__ = ["RowCheck", "count_bad", "describe_bad", "outside_calendar"]
 
 _SHOWN: Final = 5
+# Of 64 bits of nanoseconds, as files have them.
+_AFTER_LAST: Final = 2263
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,21 @@ class RowCheck:
     says: str
     shown: tuple[str, ...]
     advice: str = ""
+
+
+def outside_calendar(column: str) -> RowCheck:
+    """Returns the check of a column of times that no calendar has, as a wrong unit makes them."""
+    first, last = (
+        pl.lit(datetime(year, 1, 1, tzinfo=UTC), TIMESTAMP_DTYPE) for year in (1, _AFTER_LAST)
+    )
+    time = pl.col(column)
+    return RowCheck(
+        column,
+        ((time < first) | (time >= last)).fill_null(False),
+        f"before the year 1 or after {_AFTER_LAST - 1}",
+        (column,),
+        "is timestamp_unit right?",
+    )
 
 
 def count_bad(checks: Sequence[RowCheck]) -> list[pl.Expr]:

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 import polars as pl
 
+from recoeval.columns import ITEM_ID, USER_ID
 from recoeval.data.failures import dtype_name, gist, listed
 from recoeval.data.sqltext import (
     as_floats,
@@ -87,7 +88,10 @@ def compile_rule(text: str, schema: pl.Schema, *, path: str, kind: Kind, source:
         raise ConfigError(*(_unknown(name, schema, path, source) for name in unknown))
     if problem := _misuse(set(words_of(text)), plain, rows, kind):
         raise ConfigError(Problem(f"{problem}: {text!r}", path))
-    rule = _parse(widen_calls(guard_divisors(text)), rows, path)
+    rule = _parse(widen_calls(guard_divisors(text, _zero(schema))), rows, path)
+    if not _runs(rule, rows):
+        # What is divided is no number, or the rule is wrong: said by the trial run.
+        rule = _parse(widen_calls(guard_divisors(text)), rows, path)
     try:
         dtype = rows.select(rule).collect().dtypes[0]
     except _MISFITS as error:
@@ -96,6 +100,16 @@ def compile_rule(text: str, schema: pl.Schema, *, path: str, kind: Kind, source:
     if problem := _wrong_dtype(dtype, kind):
         raise ConfigError(Problem(f"{problem}: {text!r}", path))
     return rule.cast(pl.Float64) if dtype == pl.Decimal else rule
+
+
+def _zero(schema: pl.Schema) -> str:
+    """Returns an expression that is 0 in every row, of an id, which is never null; or ""."""
+    for name in (USER_ID, ITEM_ID):
+        if schema.get(name) == pl.Int64:
+            return f'0 * "{name}"'
+        if schema.get(name) == pl.String:
+            return f'0 * OCTET_LENGTH("{name}")'
+    return ""
 
 
 def _start(text: str) -> str:

@@ -10,12 +10,13 @@ from pydantic import Field
 
 from recoeval.columns import ITEM_ID, TIMESTAMP, USER_ID
 from recoeval.component import Component
+from recoeval.data.aliases import apply_aliases
 from recoeval.data.failures import listed, reading
 from recoeval.data.formats import Format, open_table, scan
 from recoeval.data.frames import IdType, normalise_ids, rename, to_frame
 from recoeval.data.logcheck import LogFacts, check_interactions
 from recoeval.data.rules import compile_rule
-from recoeval.data.times import TimestampUnit, Zone, normalise_times
+from recoeval.data.times import TimestampUnit, Zone, lacks_zone, normalise_times
 from recoeval.errors import ConfigError, DataError, Problem
 
 __all__ = [
@@ -23,11 +24,13 @@ __all__ = [
     "LogFacts",
     "Source",
     "check_interactions",
+    "count_naive_times",
     "normalise_ids",
     "reading",
     "scan",
     "scan_interactions",
     "to_frame",
+    "widen_numbers",
 ]
 
 
@@ -61,7 +64,11 @@ class Source(Component):
 
 
 def scan_interactions(
-    source: Source, *, path: str = "interactions", frame: object | None = None
+    source: Source,
+    *,
+    path: str = "interactions",
+    frame: object | None = None,
+    aliases: pl.DataFrame | None = None,
 ) -> pl.LazyFrame:
     """Returns the log, lazy, normalised.
 
@@ -69,6 +76,7 @@ def scan_interactions(
         source: where it is and how its columns are named.
         path: of the source in the configuration, for errors.
         frame: a frame that is read instead of the files.
+        aliases: alias, item_id: other ids of items, replaced before any rule sees them.
 
     Returns:
         user_id, item_id (Int64 or String), timestamp (Datetime[us], UTC; where there is
@@ -76,7 +84,8 @@ def scan_interactions(
 
     Raises:
         ConfigError: unknown columns, a missing timestamp_unit, a rule that does not fit.
-        DataError: nothing is there, user_id or item_id is missing or of a wrong dtype.
+        DataError: nothing is there, user_id or item_id is missing or of a wrong dtype, also
+            another one than that of the aliases.
     """
     raw, text, said = _open(source, path, frame)
     rows = rename(raw, source.columns, path=f"{path}.columns", said=said)
@@ -94,6 +103,7 @@ def scan_interactions(
         raise DataError(*problems)
     types = {USER_ID: source.user_id_type, ITEM_ID: source.item_id_type}
     rows = normalise_ids(rows, (USER_ID, ITEM_ID), types, what=path, text=text)
+    rows = apply_aliases(rows, aliases, what=path)
     if TIMESTAMP in names:
         unit, zone = source.timestamp_unit, source.timezone
         rows = normalise_times(rows, unit=unit, zone=zone, path=path)
@@ -107,8 +117,28 @@ def scan_interactions(
         )
     first = [name for name in (USER_ID, ITEM_ID, TIMESTAMP) if name in names]
     rows = rows.select(*first, *(name for name in names if name not in first))
-    rows = _widened(rows, (USER_ID, ITEM_ID, TIMESTAMP))
+    rows = widen_numbers(rows, (USER_ID, ITEM_ID, TIMESTAMP))
     return _by_rules(rows, source, path, said)
+
+
+def count_naive_times(
+    source: Source, *, path: str = "interactions", frame: object | None = None
+) -> int:
+    """Returns how many times of a log come without a zone, before any row is left out.
+
+    Args:
+        source: as for `scan_interactions`.
+        path: of the source in the configuration, for errors.
+        frame: a frame that is read instead of the files.
+    """
+    raw, _, said = _open(source, path, frame)
+    rows = rename(raw, source.columns, path=f"{path}.columns", said=said)
+    schema = rows.collect_schema()
+    if TIMESTAMP not in schema:
+        return 0
+    naive = lacks_zone(schema[TIMESTAMP], source.timestamp_unit)
+    with reading(path):
+        return int(rows.select(naive.sum()).collect(engine="streaming").item())
 
 
 def _layout_hint(names: Sequence[str], *, text: bool) -> str:
@@ -122,11 +152,15 @@ def _layout_hint(names: Sequence[str], *, text: bool) -> str:
     return ""
 
 
-def _widened(rows: pl.LazyFrame, but: Sequence[str]) -> pl.LazyFrame:
+def widen_numbers(rows: pl.LazyFrame, but: Sequence[str]) -> pl.LazyFrame:
     """Returns the rows with the numbers that a text file would give, whatever the file.
 
     Narrow integers overflow in a rule without a word, and NaN compares as larger than every
     number: integers become Int64, floats Float64, NaN null.
+
+    Args:
+        rows: any table.
+        but: columns that stay as they are.
     """
     kept = {name: dtype for name, dtype in rows.collect_schema().items() if name not in but}
     numbers = [_wide(name, dtype) for name, dtype in kept.items() if dtype.is_float()]
@@ -156,7 +190,7 @@ def _open(source: Source, path: str, frame: object | None) -> tuple[pl.LazyFrame
 
 def _finite(rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
     """Returns the rows with a derived column widened, null where it is no finite number."""
-    rows = _widened(rows, [other for other in rows.collect_schema() if other != name])
+    rows = widen_numbers(rows, [other for other in rows.collect_schema() if other != name])
     column = pl.col(name)
     if not rows.collect_schema()[name].is_float():
         return rows

@@ -57,15 +57,27 @@ class FileSplit(Component):
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Half-open windows in UTC: train is [.., train_end), test is [cutoff, test_end)."""
+    """Half-open windows in UTC: train is [train_start, train_end), test is [cutoff, test_end).
+
+    Without train_start the train window holds everything before its end.
+    """
 
     train_end: datetime
     cutoff: datetime
     test_end: datetime
+    train_start: datetime | None = None
 
     def train(self, log: pl.LazyFrame) -> pl.LazyFrame:
         """Returns the rows of the train window."""
+        if self.train_start is not None:
+            return log.filter(_between(self.train_start, self.train_end))
         return log.filter(pl.col(TIMESTAMP) < _at(self.train_end))
+
+    def earlier(self, log: pl.LazyFrame) -> pl.LazyFrame:
+        """Returns the rows before the train window, which neither side uses."""
+        if self.train_start is None:
+            return log.clear()
+        return log.filter(pl.col(TIMESTAMP) < _at(self.train_start))
 
     def test(self, log: pl.LazyFrame) -> pl.LazyFrame:
         """Returns the rows of the test window."""
@@ -101,6 +113,18 @@ def since(end: datetime | None, window: timedelta | None) -> pl.Expr:
     return _between(end - window, end)
 
 
+def ends_of(log: pl.LazyFrame) -> tuple[datetime, datetime]:
+    """Returns the first time of a log, and the moment after its latest one.
+
+    Raises:
+        OverflowError: the latest time is the last of the calendar.
+    """
+    times = pl.col(TIMESTAMP)
+    ends = log.select(times.min().alias("a"), times.max().alias("b")).collect(engine="streaming")
+    start, latest = ends.row(0)
+    return start, latest + _TICK
+
+
 def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
     """Returns the windows of a log, exactly as the definitions say.
 
@@ -117,22 +141,18 @@ def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
         >>> find_windows(TimeSplit(test="3d"), log).cutoff.isoformat()
         '2026-01-06T00:00:00.000001+00:00'
     """
-    times = pl.col(TIMESTAMP)
-    start, latest = (
-        log.select(times.min().alias("a"), times.max().alias("b"))
-        .collect(engine="streaming")
-        .row(0)
-    )
     try:
-        windows = _windows(split, log, latest + _TICK)
+        start, after_latest = ends_of(log)
+        windows = _windows(split, log, after_latest)
     except OverflowError:
         text = "a window of this split lies outside the years 1 to 9999"
         raise ConfigError(Problem(text, "split")) from None
     cutoff = windows.cutoff
-    if latest < cutoff:
+    if after_latest <= cutoff:
         raise DataError(
             Problem(
-                f"{_text(cutoff)} leaves no test rows; the log ends {_text(latest)}",
+                f"{as_text(cutoff)} leaves no test rows; "
+                f"the log ends {as_text(after_latest - _TICK)}",
                 "split.test_start",
             )
         )
@@ -141,8 +161,8 @@ def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
         gap = f" less a gap of {format_duration(split.gap)}" if split.gap else ""
         raise DataError(
             Problem(
-                f"the cutoff {_text(cutoff)}{gap} leaves no train rows; "
-                f"the log starts {_text(start)}",
+                f"the cutoff {as_text(cutoff)}{gap} leaves no train rows; "
+                f"the log starts {as_text(start)}",
                 f"split.{name}",
             )
         )
@@ -170,7 +190,8 @@ def _cutoff_of_fraction(fraction: float, log: pl.LazyFrame) -> datetime:
     return moment
 
 
-def _text(moment: datetime) -> str:
+def as_text(moment: datetime) -> str:
+    """Returns a moment in UTC as text: 2022-05-05T16:00:00Z."""
     return moment.isoformat(timespec="auto").replace("+00:00", "Z")
 
 
@@ -187,12 +208,17 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class SplitReport:
-    """What a split did; `gap_rows` and `later_rows` are used by neither side."""
+    """What a split did; neither side uses `gap_rows`, `later_rows` and `earlier_rows`.
+
+    `users_too_short` have relevant rows, but too few for a test row: they stay in train.
+    """
 
     train: Side
     test: Side
     gap_rows: int
     later_rows: int
+    earlier_rows: int = 0
+    users_too_short: int = 0
 
     def as_dict(self) -> Mapping[str, Any]:
         """Returns the report as plain values."""
@@ -200,7 +226,10 @@ class SplitReport:
 
 
 def report_split(
-    train: pl.LazyFrame, test: pl.LazyFrame, log: pl.LazyFrame | None, windows: Windows | None
+    train: pl.LazyFrame,
+    test: pl.LazyFrame,
+    log: pl.LazyFrame | None,
+    windows: Windows | None,
 ) -> SplitReport:
     """Returns rows, users and items of each side, and the rows that neither side uses.
 
@@ -208,7 +237,7 @@ def report_split(
         train: rows of the train window.
         test: rows of the test window.
         log: the whole log, None for a split by files.
-        windows: the windows, None for a split by files.
+        windows: the windows, None for a split by files or by user.
 
     Raises:
         DataError: a side has no rows.
@@ -216,14 +245,32 @@ def report_split(
     counts = [pl.len().alias("rows"), pl.col(USER_ID).n_unique(), pl.col(ITEM_ID).n_unique()]
     lazy = [train.select(counts), test.select(counts)]
     if log is not None and windows is not None:
-        lazy += [windows.gap(log).select(pl.len()), windows.later(log).select(pl.len())]
+        unused = (windows.gap(log), windows.later(log), windows.earlier(log))
+        lazy += [rows.select(pl.len()) for rows in unused]
     rows = [frame.row(0) for frame in pl.collect_all(lazy, engine="streaming")]
-    start = _text(windows.cutoff) if windows else None
-    end = _text(windows.test_end) if windows else None
+    limits = _limits(windows)
     for name, row in zip(("train", "test"), rows, strict=False):
         if row[0] == 0:
-            where = f" from {start} to before {end}" if name == "test" and windows else ""
-            raise DataError(Problem(f"no {name} rows{where}", f"split.{name}"))
-    train_end = _text(windows.train_end) if windows else None
-    gap, later = (rows[2][0], rows[3][0]) if windows else (0, 0)
-    return SplitReport(Side(None, train_end, *rows[0]), Side(start, end, *rows[1]), gap, later)
+            raise DataError(Problem(_empty(name, limits[name]), f"split.{name}"))
+    gap, later, earlier = (row[0] for row in rows[2:]) if windows else (0, 0, 0)
+    train_side, test_side = (
+        Side(*limits[name], *row) for name, row in zip(("train", "test"), rows, strict=False)
+    )
+    return SplitReport(train_side, test_side, gap, later, earlier)
+
+
+def _limits(windows: Windows | None) -> dict[str, tuple[str | None, str | None]]:
+    """Returns start and end of each side as text."""
+    if windows is None:
+        return {"train": (None, None), "test": (None, None)}
+    start = as_text(windows.train_start) if windows.train_start else None
+    return {
+        "train": (start, as_text(windows.train_end)),
+        "test": (as_text(windows.cutoff), as_text(windows.test_end)),
+    }
+
+
+def _empty(side: str, limits: tuple[str | None, str | None]) -> str:
+    start, end = limits
+    where = f" from {start} to before {end}" if start else ""
+    return f"no {side} rows{where}"

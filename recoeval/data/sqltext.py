@@ -123,23 +123,37 @@ def _before_text(tokens: Sequence[_Token], index: int) -> bool:
     return after < len(tokens) and tokens[after].kind == "text"
 
 
-def guard_divisors(text: str) -> str:
+def guard_divisors(text: str, zero: str = "") -> str:
     """Returns a rule in which a division by zero gives null, not NaN or infinity.
+
+    Args:
+        text: the rule.
+        zero: an expression that is 0 in every row, and no constant. Polars multiplies by the
+            reciprocal of a constant, except in some rows: 3 / 5 would be larger than 0.6 in the
+            others.
 
     Example:
         >>> guard_divisors("a / b + c % ABS(d - 1) / 2")
         'a / NULLIF(b, 0) + c % NULLIF(ABS(d - 1), 0) / 2'
+        >>> guard_divisors("a / 5", "0 * id")
+        'a / (5 + 0 * id)'
     """
     tokens = _tokens(text)
-    spans = [
-        span
-        for index, token in enumerate(tokens)
-        if (span := _divisor(tokens, index, token)) is not None
-    ]
-    before = Counter(start for start, _ in spans)
-    after = Counter(end for _, end in spans)
+    before: dict[int, str] = {}
+    after: dict[int, str] = {}
+    # Inner divisors come later and are closed first.
+    for index, token in enumerate(tokens):
+        span = _divisor(tokens, index, token)
+        if span is None:
+            continue
+        opened, closed = ("", "") if _is_number(tokens, span) else ("NULLIF(", ", 0)")
+        if zero and token.is_sign("/"):
+            opened, closed = f"({opened}", f"{closed} + {zero})"
+        start, end = span
+        before[start] = before.get(start, "") + opened
+        after[end] = closed + after.get(end, "")
     return "".join(
-        "NULLIF(" * before[index] + token.text + ", 0)" * after[index + 1]
+        before.get(index, "") + token.text + after.get(index + 1, "")
         for index, token in enumerate(tokens)
     )
 
@@ -174,10 +188,14 @@ def _divisor(tokens: Sequence[_Token], index: int, token: _Token) -> tuple[int, 
     else:
         return None
     words = [part for part in tokens[start:end] if part.kind != "space"]
-    number = len(words) == 1 and words[0].kind == "number" and not _ZERO.fullmatch(words[0].text)
     # An interval is no number, and is not compared with one.
-    interval = bool(words) and words[0].word == "interval"
-    return None if not words or number or interval else (start, end)
+    return None if not words or words[0].word == "interval" else (start, end)
+
+
+def _is_number(tokens: Sequence[_Token], span: tuple[int, int]) -> bool:
+    """Returns whether an operand is one number, and not 0."""
+    words = [part for part in tokens[slice(*span)] if part.kind != "space"]
+    return len(words) == 1 and words[0].kind == "number" and not _ZERO.fullmatch(words[0].text)
 
 
 def _skip(tokens: Sequence[_Token], index: int) -> int:

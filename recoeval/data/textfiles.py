@@ -105,7 +105,7 @@ def scan_text(files: Sequence[str], form: Format, ids: Collection[str], said: st
 
 def format_path(said: str) -> str:
     """Returns the place of `format` in the configuration, which stands beside the path."""
-    return f"{said.removesuffix('.path')}.format"
+    return f"{said.removesuffix('.path').removesuffix('.table')}.format"
 
 
 def _prepare(files: Sequence[str], form: Format, said: str) -> _Text:

@@ -12,7 +12,7 @@ from recoeval.columns import TIMESTAMP, TIMESTAMP_DTYPE
 from recoeval.data.failures import dtype_name
 from recoeval.errors import ConfigError, DataError, Problem, did_you_mean
 
-__all__ = ["TimestampUnit", "Zone", "normalise_times"]
+__all__ = ["TimestampUnit", "Zone", "lacks_zone", "normalise_times"]
 
 TimestampUnit = Literal["s", "ms", "us", "iso"]
 
@@ -42,32 +42,61 @@ Zone = Annotated[str, AfterValidator(_known_zone)]
 
 
 def normalise_times(
-    frame: pl.LazyFrame, *, unit: TimestampUnit | None, zone: str | None, path: str
+    frame: pl.LazyFrame,
+    *,
+    unit: TimestampUnit | None,
+    zone: str | None,
+    path: str,
+    column: str = TIMESTAMP,
 ) -> pl.LazyFrame:
     """Returns the frame with its timestamp as Datetime[us], UTC.
 
     Args:
-        frame: a table with a column `timestamp` of any dtype.
+        frame: a table with a column of times of any dtype.
         unit: of numbers since 1970 (s, ms, us), or iso for text; None for times.
         zone: IANA time zone of times without one; default UTC.
         path: of the table in the configuration, for errors: "interactions".
+        column: the column of times.
 
     Raises:
         ConfigError: the unit is missing, or does not fit the dtype.
         DataError: a dtype that holds no time. Values that cannot be read (text that is no
             time, NaN, hours that the clock skipped) raise when the frame is collected.
     """
-    dtype = frame.collect_schema()[TIMESTAMP]
+    dtype = frame.collect_schema()[column]
     if dtype == TIMESTAMP_DTYPE and unit is None:
         # Untouched, so that filters on it reach the file.
         return frame
-    if problem := _misfit(dtype, unit, path):
+    if problem := _misfit(dtype, unit, path, column):
         raise problem
-    return frame.with_columns(_moment(dtype, unit, zone or "UTC").alias(TIMESTAMP))
+    return frame.with_columns(_moment(pl.col(column), dtype, unit, zone or "UTC").alias(column))
+
+
+def lacks_zone(dtype: pl.DataType, unit: TimestampUnit | None) -> pl.Expr:
+    """Returns whether a timestamp has no time zone of its own; false for nulls.
+
+    Numbers have one: they count from 1970 in UTC.
+
+    Args:
+        dtype: of the column `timestamp` as it was read.
+        unit: as for `normalise_times`.
+
+    Example:
+        >>> texts = pl.DataFrame({"timestamp": ["2026-01-01T10:00", "2026-01-01T10:00Z"]})
+        >>> texts.select(lacks_zone(pl.String(), "iso")).to_series().to_list()
+        [True, False]
+    """
+    column = pl.col(TIMESTAMP)
+    if dtype == pl.String and unit == "iso":
+        parts = column.str.extract_groups(_ISO)
+        dated, zone = (parts.struct.field(name).is_not_null() for name in ("date", "zone"))
+        return dated & ~zone
+    naive = dtype == pl.Date or (isinstance(dtype, pl.Datetime) and dtype.time_zone is None)
+    return column.is_not_null() & naive
 
 
 def _misfit(
-    dtype: pl.DataType, unit: TimestampUnit | None, path: str
+    dtype: pl.DataType, unit: TimestampUnit | None, path: str, column: str
 ) -> ConfigError | DataError | None:
     """Returns why dtype and unit do not go together."""
     at = f"{path}.timestamp_unit"
@@ -75,21 +104,19 @@ def _misfit(
         if unit is None:
             return ConfigError(
                 Problem(
-                    f"missing: timestamp is {dtype_name(dtype)}; is it in s, ms or us since 1970?",
+                    f"missing: {column} is {dtype_name(dtype)}; is it in s, ms or us since 1970?",
                     at,
                 )
             )
         if unit == "iso":
-            return ConfigError(
-                Problem(f"iso is for text, but timestamp is {dtype_name(dtype)}", at)
-            )
+            return ConfigError(Problem(f"iso is for text, but {column} is {dtype_name(dtype)}", at))
         return None
     if dtype == pl.String:
         if unit is None:
-            return ConfigError(Problem("missing: timestamp is text; say iso if it is ISO 8601", at))
+            return ConfigError(Problem(f"missing: {column} is text; say iso if it is ISO 8601", at))
         if unit != "iso":
             return ConfigError(
-                Problem(f"{unit} is for numbers, but timestamp is text, at least in some rows", at)
+                Problem(f"{unit} is for numbers, but {column} is text, at least in some rows", at)
             )
         return None
     if dtype == pl.Null:
@@ -98,7 +125,7 @@ def _misfit(
         if unit is not None:
             return ConfigError(
                 Problem(
-                    f"timestamp is a time ({dtype_name(dtype)}) already: leave timestamp_unit out",
+                    f"{column} is a time ({dtype_name(dtype)}) already: leave timestamp_unit out",
                     at,
                 )
             )
@@ -106,13 +133,12 @@ def _misfit(
     return DataError(
         Problem(
             f"{dtype_name(dtype)} holds no time; expected a time, a number or text",
-            f"{path}.{TIMESTAMP}",
+            f"{path}.{column}",
         )
     )
 
 
-def _moment(dtype: pl.DataType, unit: TimestampUnit | None, zone: str) -> pl.Expr:
-    column = pl.col(TIMESTAMP)
+def _moment(column: pl.Expr, dtype: pl.DataType, unit: TimestampUnit | None, zone: str) -> pl.Expr:
     if dtype == pl.Null:
         return column.cast(TIMESTAMP_DTYPE)
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
@@ -151,7 +177,7 @@ def _iso(column: pl.Expr, zone: str) -> pl.Expr:
     layout = "%Y-%m-%dT%H:%M:%S%.6f"
     parsed = text.str.to_datetime(layout, strict=False)
     # What is no time is read again as it stands, so that the error shows it.
-    wrong = pl.when(parsed.is_null()).then(column).alias(TIMESTAMP)
+    wrong = pl.when(parsed.is_null()).then(column).alias(column.meta.output_name())
     clock = pl.coalesce(parsed, wrong.str.to_datetime(layout, strict=True))
     offset = parts.struct.field("zone").str.to_uppercase().replace("Z", "+00:00")
     digits = offset.str.replace(":", "").str.pad_end(5, "0")

@@ -1,22 +1,33 @@
-"""Ground truth from the log by rules, and the policies that decide who and what counts."""
+"""Ground truth from the log by rules: which rows are relevant, and what they are worth."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime
+from typing import Final
 
 import polars as pl
 
-from recoeval.columns import GAIN, ITEM_ID, QUERY_ID, USER_ID, WEIGHT
-from recoeval.component import Component, Duration
-from recoeval.data.queries import pairs_by_query
+from recoeval.columns import (
+    GAIN,
+    ITEM_ID,
+    LABEL,
+    QUERY_TIME,
+    TIMESTAMP,
+    TIMESTAMP_DTYPE,
+    USER_ID,
+    WEIGHT,
+)
+from recoeval.data.policies import Policies, Truth, apply_policies
 from recoeval.data.rules import compile_rule
+from recoeval.data.truthrules import GroundTruth, Kind, Positive, SeenRule, TrainingRule
 from recoeval.errors import ConfigError, DataError, Problem, some
 
 __all__ = [
     "GroundTruth",
     "Policies",
+    "Positive",
     "Relevant",
     "SeenRule",
     "TrainingRule",
@@ -24,122 +35,217 @@ __all__ = [
     "apply_policies",
     "find_relevant",
     "is_worth",
+    "relevance_rule",
     "train_rows",
 ]
 
-
-class Policies(Component):
-    """Who and what is counted."""
-
-    zero_relevant: Literal["skip", "zero", "one", "error"] = "skip"
-    """Queries of the universe without relevant items: skip, score 0, score 1, or an error."""
-    repeats: Literal["exclude", "include"] = "exclude"
-    """exclude: seen pairs leave both the lists and the truth."""
-    cold_users: Literal["keep", "drop"] = "keep"
-    """drop: users without a train row leave the truth."""
-    cold_items: Literal["keep", "drop"] = "keep"
-    """drop: items without a train row leave the truth."""
-
-
-class GroundTruth(Policies):
-    """Which rows of the test window are relevant, and what they are worth."""
-
-    relevant: str | None = None
-    """SQL rule over the log's columns; a null result is not relevant, and counted."""
-    gain: str | None = None
-    """SQL expression > 0; a pair's gain is the largest of its rows. Default 1."""
-
-
-class TrainingRule(Component):
-    """Which rows of the train window are train rows."""
-
-    where: str | None = None
-    """SQL rule; default: the ground-truth rule, so that a mere impression is no positive."""
-    weight: str | None = None
-    """SQL expression > 0, the weight of a row. Default 1."""
-
-
-class SeenRule(Component):
-    """Which pairs a list may not contain again; default: pairs with a train row."""
-
-    where: str | None = None
-    """SQL rule over rows of the train window; default: train rows."""
-    window: Duration | None = None
-    """Only rows in [train end - window, train end)."""
+# Beside the log's columns, which may have any name: when a row's user asks, and whether the row
+# is of the test window.
+_ASKED: Final = "<asked>"
+_TESTED: Final = "<tested>"
 
 
 @dataclass(frozen=True, slots=True)
 class Relevant:
-    """Relevant pairs before any policy, with what the rule did.
+    """Relevant pairs before any policy, with what the rules did.
 
     Args:
         pairs: user_id, item_id, gain; distinct.
-        counts: rows of the window, rows whose rule was null, relevant rows, distinct pairs.
+        counts: rows of the test window, rows whose rule was null, relevant rows, distinct
+            pairs; with a horizon the rows that it leaves out; with kinds of positives the rows
+            and pairs of each, and kinds without any.
+        kinds: user_id, item_id, label: which kinds a pair is; None unless there are several.
     """
 
     pairs: pl.DataFrame
     counts: Mapping[str, int]
+    kinds: pl.DataFrame | None = None
+
+
+def relevance_rule(
+    rule: GroundTruth, schema: pl.Schema, *, source: str, path: str = "ground_truth"
+) -> pl.Expr:
+    """Returns whether a row is relevant by the rule, or by that of any kind; may be null.
+
+    Args:
+        rule: which rows are relevant.
+        schema: the log's columns.
+        source: the log's name, for errors.
+        path: the rule's place in the configuration, for errors.
+
+    Raises:
+        ConfigError: a rule that does not parse, names unknown columns or is not boolean.
+    """
+    return pl.any_horizontal([_where(kind, schema, source) for kind in rule.kinds(path).values()])
+
+
+def _where(kind: Kind, schema: pl.Schema, source: str) -> pl.Expr:
+    if kind.where is None:
+        return pl.lit(True)
+    return compile_rule(kind.where, schema, path=kind.path, kind="boolean", source=source)
+
+
+def _worth(kind: Kind, schema: pl.Schema, source: str) -> pl.Expr:
+    if not isinstance(kind.gain, str):
+        return pl.lit(1.0 if kind.gain is None else kind.gain, pl.Float64)
+    gain = compile_rule(kind.gain, schema, path=kind.gain_path, kind="numeric", source=source)
+    return gain.cast(pl.Float64)
 
 
 def find_relevant(
-    rows: pl.LazyFrame, rule: GroundTruth, *, source: str, path: str = "ground_truth"
+    rows: pl.LazyFrame,
+    rule: GroundTruth,
+    *,
+    source: str,
+    path: str = "ground_truth",
+    query_time: datetime | pl.DataFrame | None = None,
+    later: pl.LazyFrame | None = None,
 ) -> Relevant:
-    """Returns the distinct relevant pairs of the test window.
+    """Returns the distinct relevant pairs of the test window, or of each query's horizon.
 
     Args:
         rows: rows of the test window.
         rule: which rows are relevant, and their gain.
         source: the log's name, for errors.
         path: the rule's place in the configuration, for errors.
+        query_time: when users ask, UTC: one time for all, or user_id, query_time of each; None
+            without times. A horizon starts there.
+        later: rows after the test window, which only a horizon reaches.
 
     Raises:
-        ConfigError: a rule that does not parse, names unknown columns or gives another type.
+        ConfigError: a rule that does not parse, names unknown columns or gives another type; a
+            horizon without times.
         DataError: no row passes, or a relevant row's gain is null, not positive or infinite.
     """
-    schema = rows.collect_schema()
-    relevant = pl.lit(True)
-    if rule.relevant is not None:
-        relevant = compile_rule(
-            rule.relevant, schema, path=f"{path}.relevant", kind="boolean", source=source
-        )
-    gain = pl.lit(1.0)
-    if rule.gain is not None:
-        gain = compile_rule(rule.gain, schema, path=f"{path}.gain", kind="numeric", source=source)
-    marked = rows.select(
-        USER_ID, ITEM_ID, relevant.alias("relevant"), gain.cast(pl.Float64).alias(GAIN)
+    schema, kinds = rows.collect_schema(), rule.kinds(path)
+    looked_at = _looked_at(rows, rule, query_time, later, path)
+    passing = [_where(kind, schema, source) for kind in kinds.values()]
+    marks, gains = _names(kinds, "mark"), _names(kinds, "gain")
+    marked = looked_at.select(
+        USER_ID,
+        ITEM_ID,
+        _TESTED,
+        (pl.col(_TESTED) & pl.any_horizontal(passing)).alias("passes"),
+        *(
+            (passes & _in_time(kind)).alias(mark)
+            for passes, kind, mark in zip(passing, kinds.values(), marks, strict=True)
+        ),
+        *(
+            _worth(kind, schema, source).alias(gain)
+            for kind, gain in zip(kinds.values(), gains, strict=True)
+        ),
     )
-    chosen = marked.filter("relevant")
-    counts, bad, pairs = pl.collect_all(
+    counts, found, *bad = pl.collect_all(
         [
-            marked.select(
-                pl.len().alias("rows"),
-                pl.col("relevant").is_null().sum().alias("null"),
-                pl.col("relevant").sum().alias("relevant"),
+            marked.select(_sums(marks)),
+            _best(marked, marks, gains),
+            *(
+                _bad_values(marked.filter(mark).rename({gain: GAIN}), GAIN)
+                for mark, gain in zip(marks, gains, strict=True)
             ),
-            _bad_values(chosen, GAIN),
-            chosen.group_by(USER_ID, ITEM_ID).agg(pl.col(GAIN).max()),
         ],
         engine="streaming",
     )
-    _refuse_bad_values(bad, GAIN, f"{path}.gain")
-    total, null, kept = counts.row(0)
-    if not kept:
-        nulls = f", for {null} it is null" if null else ""
-        raise DataError(
-            Problem(
-                f"none of the {total} rows of the test window passes {rule.relevant!r}{nulls}",
-                f"{path}.relevant",
-            )
-        )
-    return Relevant(
-        pairs,
-        {
-            "test_rows": total,
-            "rule_was_null": null,
-            "relevant_rows": kept,
-            "relevant_pairs": pairs.height,
-        },
+    for kind, wrong in zip(kinds.values(), bad, strict=True):
+        _refuse_bad_values(wrong, GAIN, kind.gain_path)
+    sums = counts.row(0, named=True)
+    if not sums["relevant_rows"]:
+        raise _nothing(rule, sums, path)
+    return _relevant(rule, list(kinds), found, sums)
+
+
+def _names(kinds: Mapping[str, Kind], what: str) -> list[str]:
+    return [f"{what}/{index}" for index in range(len(kinds))]
+
+
+def _looked_at(
+    rows: pl.LazyFrame,
+    rule: GroundTruth,
+    query_time: datetime | pl.DataFrame | None,
+    later: pl.LazyFrame | None,
+    path: str,
+) -> pl.LazyFrame:
+    """Returns the rows that may count, with when their user asks where a horizon needs it."""
+    tested = rows.with_columns(pl.lit(True).alias(_TESTED))
+    if not rule.looks_ahead:
+        return tested
+    if query_time is None or TIMESTAMP not in rows.collect_schema():
+        raise ConfigError(Problem("a horizon needs a split by time", f"{path}.horizon"))
+    if later is not None:
+        tested = pl.concat([tested, later.with_columns(pl.lit(False).alias(_TESTED))])
+    if isinstance(query_time, datetime):
+        return tested.with_columns(pl.lit(query_time, TIMESTAMP_DTYPE).alias(_ASKED))
+    times = query_time.lazy().select(USER_ID, pl.col(QUERY_TIME).alias(_ASKED))
+    return tested.join(times, on=USER_ID)
+
+
+def _in_time(kind: Kind) -> pl.Expr:
+    """Returns whether a row counts for a kind, whatever it is; never null."""
+    if kind.horizon is None:
+        return pl.col(_TESTED)
+    start = pl.col(_ASKED)
+    return pl.col(TIMESTAMP).is_between(start, start + kind.horizon, closed="left")
+
+
+def _sums(marks: list[str]) -> list[pl.Expr]:
+    """Returns the counts of rows; a row is relevant if it is of any kind."""
+    relevant = pl.any_horizontal(marks)
+    return [
+        pl.col(_TESTED).sum().alias("test_rows"),
+        relevant.is_null().sum().alias("rule_was_null"),
+        relevant.sum().alias("relevant_rows"),
+        (pl.col("passes") & ~relevant).sum().alias("outside_horizon"),
+        *(pl.col(mark).sum() for mark in marks),
+    ]
+
+
+def _best(marked: pl.LazyFrame, marks: list[str], gains: list[str]) -> pl.LazyFrame:
+    """Returns each relevant pair with its largest gain, and whether it is of each kind."""
+    worth = [pl.when(mark).then(gain) for mark, gain in zip(marks, gains, strict=True)]
+    return (
+        marked.filter(pl.any_horizontal(marks))
+        .group_by(USER_ID, ITEM_ID)
+        .agg(pl.max_horizontal(worth).max().alias(GAIN), pl.col(marks).any())
     )
+
+
+def _nothing(rule: GroundTruth, sums: Mapping[str, int], path: str) -> DataError:
+    """Returns the error of a log in which nothing is relevant."""
+    nulls = f", for {sums['rule_was_null']} it is null" if sums["rule_was_null"] else ""
+    late = sums["outside_horizon"]
+    late_text = f", {late} pass it outside the horizon" if late else ""
+    return DataError(
+        Problem(
+            f"none of the {sums['test_rows']} rows of the test window passes "
+            f"{rule.rule!r}{nulls}{late_text}",
+            f"{path}.{'relevant' if rule.positives is None else 'positives'}",
+        )
+    )
+
+
+def _relevant(
+    rule: GroundTruth, names: list[str], found: pl.DataFrame, sums: Mapping[str, int]
+) -> Relevant:
+    """Returns pairs, counts and kinds of what was found."""
+    counts = {name: sums[name] for name in ("test_rows", "rule_was_null", "relevant_rows")}
+    if rule.looks_ahead:
+        counts["outside_horizon"] = sums["outside_horizon"]
+    pairs = found.select(USER_ID, ITEM_ID, GAIN)
+    counts["relevant_pairs"] = pairs.height
+    if rule.positives is None:
+        return Relevant(pairs, counts)
+    kinds = pl.concat(
+        [
+            found.filter(f"mark/{index}").select(USER_ID, ITEM_ID, pl.lit(name).alias(LABEL))
+            for index, name in enumerate(names)
+        ]
+    )
+    sizes = dict(kinds[LABEL].value_counts().iter_rows())
+    for index, name in enumerate(names):
+        counts[f"relevant_rows[{name}]"] = sums[f"mark/{index}"]
+        counts[f"relevant_pairs[{name}]"] = sizes.get(name, 0)
+    counts["kinds_without_pairs"] = len(names) - len(sizes)
+    return Relevant(pairs, counts, kinds)
 
 
 def train_rows(
@@ -150,7 +256,7 @@ def train_rows(
     Args:
         rows: rows of the train window.
         training: which rows count, and their weight.
-        truth: the rule that decides where `training.where` is absent.
+        truth: the rule that decides where `training.where` is absent; of several kinds any.
         source: the log's name, for errors.
 
     Returns:
@@ -161,11 +267,11 @@ def train_rows(
         DataError: a train row whose weight is null, not positive or infinite.
     """
     schema = rows.collect_schema()
-    rule, path = training.where, "training.where"
-    if rule is None:
-        rule, path = truth.relevant, "ground_truth.relevant"
-    if rule is not None:
-        rows = rows.filter(compile_rule(rule, schema, path=path, kind="boolean", source=source))
+    if training.where is not None:
+        where, place = training.where, "training.where"
+        rows = rows.filter(compile_rule(where, schema, path=place, kind="boolean", source=source))
+    elif truth.rule is not None:
+        rows = rows.filter(relevance_rule(truth, schema, source=source))
     if training.weight is None:
         return rows.with_columns(pl.lit(1.0).alias(WEIGHT))
     weight = compile_rule(
@@ -197,121 +303,3 @@ def _refuse_bad_values(bad: pl.DataFrame, column: str, path: str) -> None:
                 path,
             )
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """What the lists are held against.
-
-    Args:
-        pairs: query_id, item_id, gain (Float64 > 0) after all policies; distinct pairs.
-        queries: the evaluated queries: query_id, user_id; the same for every generator.
-        counts: what each policy dropped, and the sizes that are left.
-        policies: the policies in force; "not applied" where train data is missing.
-    """
-
-    pairs: pl.DataFrame
-    queries: pl.DataFrame
-    counts: Mapping[str, int]
-    policies: Mapping[str, str]
-
-
-def apply_policies(
-    pairs: pl.LazyFrame,
-    queries: pl.DataFrame,
-    policies: Policies,
-    *,
-    universe: pl.DataFrame | None,
-    seen: pl.LazyFrame | None,
-    warm_users: pl.LazyFrame | None,
-    warm_items: pl.LazyFrame | None,
-) -> Truth:
-    """Returns the truth that counts: seen pairs, cold users and cold items as the policies say.
-
-    Args:
-        pairs: query_id, item_id, gain; distinct.
-        queries: query_id, user_id of at least all queries in `pairs`.
-        policies: what to do with whom.
-        universe: queries that may be evaluated although they have no relevant item; None
-            when it is unknown, then only `zero_relevant: skip` is possible.
-        seen: distinct (user_id, item_id) pairs; None without train data.
-        warm_users: user_id of users with a train row; None without train data.
-        warm_items: item_id of items with a train row; None without train data.
-
-    Raises:
-        ConfigError: zero_relevant needs a universe.
-        DataError: nothing is left, or `zero_relevant: error` and a query has no relevant item.
-    """
-    if universe is None and policies.zero_relevant != "skip":
-        raise ConfigError(
-            Problem(
-                f"{policies.zero_relevant!r} needs to know all users: give users=",
-                "policies.zero_relevant",
-            )
-        )
-    counts: dict[str, int] = {}
-    known = queries.lazy().select(QUERY_ID, USER_ID)
-    left = pairs.join(known, on=QUERY_ID, maintain_order="left").collect(engine="streaming")
-    counts["pairs"], counts["queries_with_pairs"] = left.height, left[QUERY_ID].n_unique()
-    steps: list[tuple[str, pl.LazyFrame | None, tuple[str, ...], Literal["anti", "semi"]]] = []
-    if policies.repeats == "exclude":
-        by_query = None if seen is None else pairs_by_query(seen, known)
-        steps.append(("dropped_repeats", by_query, (QUERY_ID, ITEM_ID), "anti"))
-    if policies.cold_users == "drop":
-        steps.append(("dropped_cold_users", warm_users, (USER_ID,), "semi"))
-    if policies.cold_items == "drop":
-        steps.append(("dropped_cold_items", warm_items, (ITEM_ID,), "semi"))
-    for name, other, keys, how in steps:
-        if other is None:
-            continue
-        kept = left.lazy().join(other.select(keys), on=keys, how=how).collect(engine="streaming")
-        counts[name] = left.height - kept.height
-        left = kept
-    return _evaluated(left, queries, policies, universe, counts, trained=seen is not None)
-
-
-def _evaluated(
-    left: pl.DataFrame,
-    queries: pl.DataFrame,
-    policies: Policies,
-    universe: pl.DataFrame | None,
-    counts: dict[str, int],
-    *,
-    trained: bool,
-) -> Truth:
-    """Returns the truth with its evaluated queries: those with pairs left, and by policy more."""
-    with_truth = queries.select(QUERY_ID, USER_ID).join(left, on=QUERY_ID, how="semi")
-    evaluated = with_truth
-    if universe is not None:
-        empty = universe.select(QUERY_ID, USER_ID).join(left, on=QUERY_ID, how="anti")
-        counts["zero_relevant_queries"] = empty.height
-        if empty.height and policies.zero_relevant == "error":
-            raise DataError(
-                Problem(
-                    f"{empty.height} queries have no relevant item, "
-                    f"e.g. {some(empty[QUERY_ID].sort())}; zero_relevant: skip leaves them out",
-                    "ground_truth.zero_relevant",
-                )
-            )
-        if policies.zero_relevant in ("zero", "one"):
-            evaluated = pl.concat([with_truth, empty])
-    if left.is_empty():
-        raise DataError(
-            Problem(
-                "no relevant pair is left: "
-                + ", ".join(f"{name} {count}" for name, count in counts.items()),
-                "ground_truth",
-            )
-        )
-    counts["truth_pairs"], counts["truth_queries"] = left.height, with_truth.height
-    counts["evaluated_queries"] = evaluated.height
-    counts["evaluated_users"] = evaluated[USER_ID].n_unique()
-    in_force: dict[str, str] = {"zero_relevant": policies.zero_relevant}
-    for name in ("repeats", "cold_users", "cold_items"):
-        in_force[name] = getattr(policies, name) if trained else "not applied"
-    return Truth(
-        left.select(QUERY_ID, ITEM_ID, GAIN).sort(QUERY_ID, ITEM_ID),
-        evaluated.sort(USER_ID, QUERY_ID),
-        counts,
-        in_force,
-    )

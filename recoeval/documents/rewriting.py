@@ -281,11 +281,16 @@ def _put(node: Value | None, keys: Sequence[str], new: Value, done: Location) ->
     return replace(node, content=[*content[:index], entry, *content[index + 1 :]])
 
 
+_SPLITS: Final = {"folds": "rolling", "n": "leave_last", "train": "files"}
+"""Keys that only splits of one type have."""
+
+
 def type_of(value: Value, location: Location) -> object:
     """Returns the type that a mapping says it has, None when it does not say."""
     if "type" in value.content:
         return value.content["type"].content
-    return "files" if location == ("split",) and "train" in value.content else None
+    kinds = _SPLITS.items() if location == ("split",) else ()
+    return next((kind for key, kind in kinds if key in value.content), None)
 
 
 def default_type(location: Location) -> str | int | None:
@@ -306,8 +311,9 @@ def write_out_short_forms(tree: Value) -> Value:
         return replace(value, content={}, plain=False) if value.content is None else value
 
     content = dict(tree.content)
-    if "interactions" in content:
-        content["interactions"] = source(content["interactions"])
+    for name in ("interactions", "canonical_items"):
+        if name in content:
+            content[name] = source(content[name])
     split = content.get("split")
     if split and isinstance(split.content, dict) and type_of(split, ("split",)) == "files":
         sides = {k: source(v) if k in ("train", "test") else v for k, v in split.content.items()}

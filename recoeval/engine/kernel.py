@@ -2,67 +2,42 @@
 
 Lists are reduced to hits first. The rank of a hit after duplicates and seen items have left
 is its delivered rank minus the removed rows before it, so that misses are never carried on.
+
+A part of the truth (gains from some size on, one kind of positives, cold pairs) goes through
+the same functions: its pairs and hits are what is left of all, its keys say whose they are.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import polars as pl
 
 from recoeval.columns import (
+    CAUSE,
+    COLD_ITEM,
+    COLD_USER,
+    FILTERED,
     GAIN,
     ITEM_ID,
+    NOT_RETRIEVED,
     QUERY_ID,
+    QUOTA,
     RANK,
     RELEVANT,
     RETURNED,
     SCORE,
+    UNAVAILABLE,
     USER_ID,
 )
-from recoeval.engine.ordered import sum_runs
-from recoeval.metrics.base import (
-    DELIVERED,
-    DISCOUNT,
-    HIT_NUMBER,
-    REPEATED,
-    SEEN,
-    TIED,
-    Measure,
-    Table,
-    Term,
-)
+from recoeval.engine.sums import sum_found, sum_rows, terms_of
+from recoeval.metrics.base import DELIVERED, HIT_NUMBER, REPEATED, SEEN, Measure, Term
 
-__all__ = ["find_hits", "find_removed", "score_queries", "sum_lists", "sum_truth"]
+__all__ = ["find_hits", "find_lost", "find_removed", "join_lists", "score_queries"]
 
 PAIR = (QUERY_ID, ITEM_ID)
 REMOVED = "removed"
-
-
-def discounts(depth: int) -> pl.Series:
-    """Returns 1 / log2(rank + 1) for ranks 1..depth, Float64.
-
-    A table over integer ranks gives the same bits everywhere; a vectorised log2 may not.
-
-    Example:
-        >>> discounts(3).round(3).to_list()
-        [1.0, 0.631, 0.5]
-    """
-    values = [1.0 / math.log2(rank + 1) for rank in range(1, depth + 1)]
-    return pl.Series(DISCOUNT, values, dtype=pl.Float64)
-
-
-def terms_of(measures: Iterable[Measure], table: Table) -> tuple[Term, ...]:
-    """Returns the distinct sums over a table that the measures read."""
-    terms = {
-        term.name: term
-        for measure in measures
-        for term in measure.metric.terms(measure.depth)
-        if term.table == table
-    }
-    return tuple(terms.values())
 
 
 def find_removed(
@@ -99,29 +74,34 @@ def find_removed(
     )
 
 
-def find_hits(lists: pl.LazyFrame, truth: pl.LazyFrame, removed: pl.LazyFrame) -> pl.LazyFrame:
+def find_hits(
+    lists: pl.LazyFrame, truth: pl.LazyFrame, removed: pl.LazyFrame, *, scores: bool = False
+) -> pl.LazyFrame:
     """Returns HITS: the relevant rows of the lists with their prepared rank.
 
     Args:
-        lists: delivered lists: query_id, item_id, rank 1..n.
+        lists: delivered lists: query_id, item_id, rank 1..n; score if it is asked for.
         truth: query_id, item_id, gain; distinct pairs, without seen pairs if those leave.
         removed: result of `find_removed` for the same lists.
+        scores: whether the scores of the rows are wanted.
 
     Returns:
         query_id, item_id, rank (prepared: 1..n after removals), gain, hit_number (1-based
-        within the query), sorted by query_id and rank.
+        within the query) and score if asked for, sorted by query_id and rank.
     """
+    first = pl.col(RANK).arg_min()
+    more = [pl.col(SCORE).get(first)] if scores else []
     found = (
-        lists.select(*PAIR, RANK)
+        lists.select(*PAIR, RANK, *([SCORE] if scores else []))
         .join(truth.select(*PAIR, GAIN), on=PAIR)
         .group_by(PAIR)
-        .agg(pl.col(RANK).min(), pl.col(GAIN).first())
+        .agg(pl.col(RANK).min(), pl.col(GAIN).first(), *more)
         .join(removed.filter(REMOVED), on=[*PAIR, RANK], how="anti")
     )
     left = removed.filter(REMOVED).select(*PAIR, RANK, pl.lit(None, pl.Float64).alias(GAIN))
     is_hit = pl.col(GAIN).is_not_null()
     return (
-        pl.concat([found.select(*PAIR, RANK, GAIN), left])
+        pl.concat([found, left], how="diagonal")
         .sort(QUERY_ID, RANK)
         .with_columns(
             (pl.col(RANK) - (~is_hit).cast(pl.Int64).cum_sum().over(QUERY_ID)).alias(RANK),
@@ -131,127 +111,131 @@ def find_hits(lists: pl.LazyFrame, truth: pl.LazyFrame, removed: pl.LazyFrame) -
     )
 
 
-def _sum_counts(rows: pl.LazyFrame, terms: Sequence[Term]) -> pl.LazyFrame:
-    """Returns the sums of integer terms, one row a query."""
-    return (
-        rows.select(QUERY_ID, *(term.expr.alias(term.name) for term in terms))
-        .group_by(QUERY_ID)
-        .agg(pl.col(term.name).sum() for term in terms)
-    )
-
-
-def _sum_sorted(rows: pl.LazyFrame, terms: Sequence[Term]) -> pl.LazyFrame:
-    """Returns the sums of the terms over rows sorted by query, one row a query."""
-    values = rows.select(QUERY_ID, *(term.expr.alias(term.name) for term in terms))
-    names = [term.name for term in terms]
-    return values.map_batches(
-        lambda frame: sum_runs(frame, [QUERY_ID], names), schema=values.collect_schema()
-    )
-
-
-def _with_discount(rows: pl.LazyFrame, depth: int) -> pl.LazyFrame:
-    """Returns the rows with the discount of their rank; ranks beyond depth get the last one."""
-    index = (pl.col(RANK).clip(1, depth) - 1).cast(pl.UInt32)
-    return rows.with_columns(pl.lit(discounts(depth)).gather(index).alias(DISCOUNT))
-
-
-def _depth(measures: Iterable[Measure]) -> int:
-    return max((measure.depth for measure in measures), default=0) or 1
-
-
-def sum_truth(truth: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
-    """Returns what the measures need to know of the truth, one row a query.
+def find_lost(
+    truth: pl.LazyFrame,
+    hits: pl.LazyFrame,
+    removed: pl.LazyFrame,
+    reach: pl.LazyFrame | None,
+    *,
+    serves_cold_users: bool = True,
+    serves_cold_items: bool = True,
+) -> pl.LazyFrame:
+    """Returns LOST: the relevant pairs that are in no prepared list, each with its cause.
 
     Args:
-        truth: query_id, item_id, gain (Float64 > 0); distinct pairs.
-        measures: what is asked for.
+        truth: query_id, item_id, gain; distinct pairs.
+        hits: result of `find_hits` for this truth.
+        removed: result of `find_removed` for the same lists.
+        reach: query_id, item_id, unavailable, cold_item, cold_user (Boolean), distinct pairs;
+            None when nothing is known of them.
+        serves_cold_users: whether the generator can serve users without a train row.
+        serves_cold_items: whether it can list items without one.
 
     Returns:
-        query_id, relevant (Int64, |R|), one column a sum over the truth.
+        query_id, item_id, gain, cause: filtered, unavailable, cold_item, cold_user or
+        not_retrieved, the first that holds; in the order of `truth`.
     """
-    size = Term("truth", RELEVANT, pl.lit(1, pl.Int64))
-    terms = terms_of(measures, "truth")
-    if not terms:
-        return truth.group_by(QUERY_ID).agg(pl.len().cast(pl.Int64).alias(RELEVANT))
-    ranked = (
+    left = removed.filter(REMOVED).select(PAIR).unique().with_columns(pl.lit(True).alias(FILTERED))
+    lost = (
         truth.select(*PAIR, GAIN)
-        .sort(QUERY_ID, GAIN, ITEM_ID, descending=[False, True, False])
-        .with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(QUERY_ID).alias(RANK))
+        .join(hits.select(PAIR), on=PAIR, how="anti", maintain_order="left")
+        .join(left, on=PAIR, how="left", maintain_order="left")
     )
-    return _sum_sorted(_with_discount(ranked, _depth(measures)), (size, *terms))
+    causes = [FILTERED]
+    if reach is not None:
+        causes.append(UNAVAILABLE)
+        causes += [] if serves_cold_items else [COLD_ITEM]
+        causes += [] if serves_cold_users else [COLD_USER]
+        known = reach.select(*PAIR, *causes[1:])
+        lost = lost.join(known, on=PAIR, how="left", maintain_order="left")
+    cause = pl.coalesce(
+        *(pl.when(pl.col(name).fill_null(False)).then(pl.lit(name)) for name in causes),
+        pl.lit(NOT_RETRIEVED),
+    )
+    return lost.select(*PAIR, GAIN, cause.alias(CAUSE))
 
 
-def sum_lists(lists: pl.LazyFrame, measures: Sequence[Measure]) -> pl.LazyFrame:
-    """Returns what the measures need to know of the delivered lists, one row a query.
+def join_lists(
+    queries: pl.LazyFrame,
+    list_sums: pl.LazyFrame,
+    removed: pl.LazyFrame,
+    measures: Sequence[Measure],
+    *,
+    marked: Iterable[pl.LazyFrame] = (),
+) -> pl.LazyFrame:
+    """Returns what is known of the list of every evaluated query, whether it has one or not.
 
     Args:
-        lists: delivered lists: query_id, item_id, rank 1..n, score.
+        queries: query_id, user_id of the evaluated queries, distinct; quota if a measure is
+            cut there.
+        list_sums: result of `sum_lists`.
+        removed: result of `find_removed`.
         measures: what is asked for.
+        marked: results of `sum_rows` over other rows of the lists.
 
     Returns:
-        query_id, delivered (Int64, length of the list), one column a sum over its rows.
+        query_id, user_id, quota if there is one, delivered, returned (Int64), one column a sum;
+        in the order of `queries`.
     """
-    terms = terms_of(measures, "delivered")
-    size = pl.len().cast(pl.Int64).alias(DELIVERED)
-    if not terms:
-        return lists.group_by(QUERY_ID).agg(size)
-    score = pl.col(SCORE)
-    rows = lists.select(QUERY_ID, RANK, SCORE).sort(QUERY_ID, RANK)
-    tied = (score == score.shift(-1)) & (pl.col(QUERY_ID) == pl.col(QUERY_ID).shift(-1))
-    known = score.is_not_null() & score.is_not_nan()
-    return (
-        rows.with_columns(pl.when(known).then(tied.fill_null(False)).alias(TIED))
-        .select(QUERY_ID, *(term.expr.alias(term.name) for term in terms))
-        .group_by(QUERY_ID)
-        .agg(size, *(pl.col(term.name).sum() for term in terms))
+    terms = terms_of(measures, "removed")
+    gone = Term("removed", REMOVED, pl.col(REMOVED).cast(pl.Int64))
+    known = [name for name in (QUERY_ID, USER_ID, QUOTA) if name in queries.collect_schema()]
+    joined = queries.select(known)
+    for table in (list_sums, sum_rows(removed, (gone, *terms), queries), *marked):
+        joined = joined.join(table, on=QUERY_ID, how="left", maintain_order="left")
+    return joined.with_columns(pl.exclude(known).fill_null(0)).with_columns(
+        (pl.col(DELIVERED) - pl.col(REMOVED)).alias(RETURNED)
     )
 
 
 def score_queries(
-    queries: pl.LazyFrame,
-    list_sums: pl.LazyFrame,
-    hits: pl.LazyFrame,
-    removed: pl.LazyFrame,
+    lists: pl.LazyFrame,
     truth_sums: pl.LazyFrame,
+    hits: pl.LazyFrame,
+    lost: pl.LazyFrame,
     *,
     measures: Sequence[Measure],
+    keys: Sequence[str] = (QUERY_ID,),
+    everyone: bool = True,
     without_relevant: Literal["zero", "one"] = "zero",
 ) -> pl.LazyFrame:
-    """Returns PER_QUERY and the sums behind it: every evaluated query, with a list or not.
+    """Returns PER_QUERY and the sums behind it.
 
     Args:
-        queries: query_id, user_id of the evaluated queries, distinct.
-        list_sums: result of `sum_lists`.
-        hits: result of `find_hits`.
-        removed: result of `find_removed`.
-        truth_sums: result of `sum_truth`.
+        lists: result of `join_lists`.
+        truth_sums: result of `sum_truth` for the same keys.
+        hits: result of `find_hits`, with the keys.
+        lost: result of `find_lost`, with the keys.
         measures: what is asked for.
+        keys: columns that name a part of the truth, query_id among them.
+        everyone: whether queries without relevant items have a row.
         without_relevant: value of queries without relevant items.
 
     Returns:
-        query_id, user_id, relevant, returned, delivered (Int64), one Float64 column a
-        measure, one column a sum that pooled averages read; in the order of `queries`.
+        The keys, user_id, relevant, returned, delivered (Int64), one Float64 column a measure,
+        one column a sum that pooled averages read: every query of `lists` in their order,
+        or those whose truth is not empty, sorted by the keys.
     """
-    hit_terms = terms_of(measures, "hits")
-    removed_terms = terms_of(measures, "removed")
-    gone = Term("removed", REMOVED, pl.col(REMOVED).cast(pl.Int64))
-    found = _with_discount(hits.sort(QUERY_ID, RANK), _depth(measures))
-    tables = [truth_sums, list_sums, _sum_counts(removed, (gone, *removed_terms))]
-    if hit_terms:
-        tables.append(_sum_sorted(found, hit_terms))
-    joined = queries.select(QUERY_ID, USER_ID)
-    for table in tables:
-        joined = joined.join(table, on=QUERY_ID, how="left", maintain_order="left")
-    joined = joined.with_columns(pl.exclude(QUERY_ID, USER_ID).fill_null(0)).with_columns(
-        (pl.col(DELIVERED) - pl.col(REMOVED)).alias(RETURNED)
+    found = sum_found(truth_sums, hits, lost, lists, measures=measures, keys=keys)
+    joined = (
+        lists.join(found, on=QUERY_ID, how="left", maintain_order="left")
+        if everyone
+        else found.join(lists, on=QUERY_ID, maintain_order="left")
     )
-    return joined.with_columns(_value(measure, without_relevant) for measure in measures)
+    counted = [name for name in found.collect_schema() if name not in keys]
+    return joined.with_columns(pl.col(counted).fill_null(0)).with_columns(
+        _value(measure, without_relevant)
+        for measure in measures
+        if measure.metric.kind != "catalogue"
+    )
 
 
 def _value(measure: Measure, without_relevant: Literal["zero", "one"]) -> pl.Expr:
     """Returns the column of a measure; queries without relevant items get the policy's value."""
-    metric, value = measure.metric, measure.metric.value(measure.depth)
-    if metric.statistic == "macro":
-        empty = metric.value_without_relevant if without_relevant == "one" else 0.0
+    metric, value = measure.metric, measure.metric.value(measure.place)
+    if metric.kind == "accuracy":
+        empty = metric.value_without_relevant
+        if empty is not None and without_relevant == "zero":
+            empty = 0.0
         value = pl.when(pl.col(RELEVANT) > 0).then(value).otherwise(empty)
     return value.cast(pl.Float64).alias(measure.label)

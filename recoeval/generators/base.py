@@ -26,6 +26,8 @@ class Train:
         end: end of the train window (excluded), UTC; None when the log has no times.
         seed: seed of everything random.
         threads: worker threads, >= 1.
+        aliases: alias, item_id: other ids of items, which are replaced in lists from elsewhere;
+            the train rows have none of them. None: no item has several ids.
     """
 
     rows: pl.LazyFrame
@@ -33,6 +35,7 @@ class Train:
     end: datetime | None
     seed: int
     threads: int
+    aliases: pl.DataFrame | None = None
 
 
 class Fitted(Protocol):

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import ClassVar, Literal
 
 import polars as pl
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from recoeval import columns as c
+from recoeval.component import Duration, parse_instant
+from recoeval.data.aliases import apply_aliases
 from recoeval.data.delivery import Tie, deliver, find_order
 from recoeval.data.failures import reading
 from recoeval.data.formats import Format
 from recoeval.data.frames import IdType
-from recoeval.data.lists import is_trec_run, read_lists
+from recoeval.data.lists import AS_OF, is_trec_run, read_built, read_lists
+from recoeval.data.times import TimestampUnit, Zone
 from recoeval.errors import ConfigError, DataError, Problem, some
 from recoeval.generators.base import Fitted, Generator, Train
 
@@ -46,6 +52,31 @@ class Precomputed(Generator):
     """Type of the user (or query) ids: auto, int or text. It has to be the type of the log's."""
     item_id_type: IdType = "auto"
     """Type of the item ids: auto, int or text. It has to be the type of the log's."""
+    as_of: str | None = None
+    """When the lists were built: a column of the files, or a time: 2022-05-05T16:00:00Z. Lists
+    built after the query time know the future."""
+    max_age: Duration | None = None
+    """How old a list may be at query time: 24h. Older ones are stale."""
+    timestamp_unit: TimestampUnit | None = None
+    """Of the column as_of: numbers since 1970 (s, ms, us), or iso for text; never guessed."""
+    timezone: Zone | None = None
+    """IANA time zone of times in the column as_of that have none; default UTC."""
+
+    @field_validator("as_of")
+    @classmethod
+    def _zoned(cls, text: str | None) -> str | None:
+        if text is not None and _is_time(text):
+            parse_instant(text)
+        return text
+
+    @model_validator(mode="after")
+    def _known_age(self) -> Precomputed:
+        if self.as_of is None and self.max_age is not None:
+            raise ValueError("max_age needs to know when the lists were built: add as_of")
+        keys = [key for key in ("timestamp_unit", "timezone") if getattr(self, key) is not None]
+        if keys and (self.as_of is None or _is_time(self.as_of)):
+            raise ValueError(f"{keys[0]} is that of the column as_of: name the column there")
+        return self
 
     def fit(self, train: Train) -> Fitted:
         """Returns the lists, opened and not yet read.
@@ -55,20 +86,21 @@ class Precomputed(Generator):
             DataError: no such file, unreadable, or without the columns that lists need.
         """
         run = self.format is None and is_trec_run(self.path)
-        return Files(self.read(), "descending" if run else "ascending")
+        return Files(self.read(aliases=train.aliases), "descending" if run else "ascending")
 
-    def read(self, what: str = "lists") -> pl.LazyFrame:
+    def read(self, what: str = "lists", *, aliases: pl.DataFrame | None = None) -> pl.LazyFrame:
         """Returns the rows of the files: query_id, item_id, rank or score or both; not in order.
 
         Args:
             what: name of the lists in errors about data: "lists[two_tower]".
+            aliases: alias, item_id: other ids of items, replaced before anything is checked.
 
         Raises:
             ConfigError: `columns` or `format` do not fit the files; the paths of the problems
                 begin at this generator.
             DataError: as `fit`, or lists of several generators in one place.
         """
-        try:
+        with _relative(what):
             lists = read_lists(
                 self.path,
                 what=what,
@@ -78,13 +110,7 @@ class Precomputed(Generator):
                 item_id_type=self.item_id_type,
                 by_user=True,
             )
-        except ConfigError as error:
-            raise ConfigError(
-                *(
-                    replace(problem, path=problem.path.removeprefix(what).lstrip(".") or "path")
-                    for problem in error.problems
-                )
-            ) from error
+        lists = apply_aliases(lists, aliases, what=what)
         if c.GENERATOR not in lists.collect_schema().names():
             return lists
         with reading(what):
@@ -98,6 +124,60 @@ class Precomputed(Generator):
                 )
             )
         return lists.drop(c.GENERATOR)
+
+    def built(self, what: str = "lists") -> pl.LazyFrame | None:
+        """Returns when each list was built, query_id, as_of; None where nobody says.
+
+        Args:
+            what: name of the lists in errors about data: "lists[two_tower]".
+
+        Returns:
+            query_id, as_of (Datetime[us], UTC), distinct; several rows for a list whose rows
+            differ in it.
+
+        Raises:
+            ConfigError: an unknown column, a unit that is missing or does not fit.
+            DataError: rows without the time, or what is none.
+        """
+        if self.as_of is None:
+            return None
+        if _is_time(self.as_of):
+            moment = pl.lit(parse_instant(self.as_of), c.TIMESTAMP_DTYPE).alias(AS_OF)
+            return self.read(what).select(c.QUERY_ID).unique().with_columns(moment)
+        with _relative(what):
+            return read_built(
+                self.path,
+                self.as_of,
+                what=what,
+                columns=self.columns,
+                form=self.format,
+                query_id_type=self.user_id_type,
+                unit=self.timestamp_unit,
+                zone=self.timezone,
+            )
+
+
+@contextmanager
+def _relative(what: str) -> Iterator[None]:
+    """Makes the places of configuration errors begin at the generator."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(
+            *(
+                replace(problem, path=problem.path.removeprefix(what).lstrip(".") or "path")
+                for problem in error.problems
+            )
+        ) from error
+
+
+def _is_time(text: str) -> bool:
+    """Returns whether a text is a time, and no column."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,23 @@
 """What a metric is: an immutable value whose text is its name, its parser and its result key.
 
-A metric says what it needs as sums of row expressions over four tables, so that one pass
-over the lists serves all metrics at every K:
+A metric of queries says what it needs as sums of row expressions over these tables, so that
+one pass over the lists serves all metrics at every K:
 
 | table | rows | columns |
 |---|---|---|
-| hits | relevant items found | rank (prepared), gain, hit_number, discount |
+| hits | relevant items found | rank (prepared), gain, hit_number, discount; score |
 | truth | relevant items | rank (by gain descending), gain, discount |
+| lost | relevant items that are in no prepared list | gain, cause |
 | removed | rows that a rule takes out of a delivered list | rank (delivered), repeated, seen |
 | delivered | rows as they came | rank (delivered), tied (same score as the next row) |
+| unknown | delivered rows whose item is not in the catalogue | rank (delivered) |
+| exposed | delivered rows that were shown to the user | rank (delivered) |
 
-`value` and `pooled` are then expressions over one row a query: the sums by name, and
-relevant, returned, delivered (Int64).
+The query's `quota` stands in each of them where a measure is cut there, its `relevant` (|R|) in
+hits where an expression reads it. `value` and `pooled` are then expressions over one row a
+query: the sums by name, relevant, returned, delivered (Int64), and quota.
+
+A metric of the catalogue reads how often each item was listed instead: `of_items`.
 """
 
 from __future__ import annotations
@@ -21,29 +27,39 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin
 
 import polars as pl
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
+from pydantic.fields import FieldInfo
 
-from recoeval.columns import GAIN, RANK
 from recoeval.component import Component
 from recoeval.errors import ConfigError, Problem, did_you_mean
+from recoeval.metrics.cuts import ALL, DISCOUNT, HIT_NUMBER, NO_CUT, Cut
 
-__all__ = ["METRICS", "Measure", "Metric", "Term", "measures", "parse_metric"]
+__all__ = [
+    "DISCOUNT",
+    "HIT_NUMBER",
+    "METRICS",
+    "Accuracy",
+    "Cut",
+    "Measure",
+    "Metric",
+    "Term",
+    "hits_within",
+    "measures",
+    "parse_metric",
+]
 
 DEEPEST = 1_000_000
 """Largest K: the table of discounts has as many rows."""
 
-HIT_NUMBER = "hit_number"
-DISCOUNT = "discount"
 REPEATED = "repeated"
 SEEN = "seen"
 TIED = "tied"
 DELIVERED = "delivered"
 
-Table = Literal["hits", "truth", "removed", "delivered"]
-Gain = Literal["linear", "exponential", "binary"]
+Table = Literal["hits", "truth", "lost", "removed", "delivered", "unknown", "exposed"]
 
 METRICS: dict[str, type[Metric]] = {}
 """All metrics by name, filled as their classes are defined."""
@@ -70,14 +86,30 @@ class Metric(Component, ABC):
     """
 
     title: ClassVar[str]
+    kind: ClassVar[Literal["accuracy", "lists", "catalogue"]] = "accuracy"
+    """accuracy: of a query's hits; lists: of the delivered lists; catalogue: of all prepared
+    lists together, by item."""
     takes_k: ClassVar[bool] = True
+    takes_all: ClassVar[bool] = False
+    """Whether it makes sense without a cut: "recall@all"."""
     statistic: ClassVar[Literal["macro", "micro"]] = "macro"
     """What `Evaluation.value`, tables and constraints read: the mean over users, or the ratio
     of sums over all lists (list quality)."""
-    value_without_relevant: ClassVar[float] = 0.0
-    """Value of a query without relevant items under `zero_relevant: one`."""
+    value_without_relevant: ClassVar[float | None] = 0.0
+    """Value of a query without relevant items under `zero_relevant: one`; None leaves it out
+    under every policy."""
     needs_seen: ClassVar[bool] = False
-    """Whether it cannot be told without knowing what a user had seen (train data)."""
+    """Whether it cannot be told without train data: what a user had seen, who knew an item."""
+    needs_exposures: ClassVar[bool] = False
+    """Whether it cannot be told without knowing what users were shown."""
+    needs_catalogue: ClassVar[bool] = False
+    """Whether it cannot be told without a catalogue: an items table, or train data."""
+    formula: ClassVar[str] = ""
+    """The value in one line."""
+    edge_cases: ClassVar[tuple[str, ...]] = ()
+    """What it gives where the formula leaves doubt."""
+    peers: ClassVar[tuple[str, ...]] = ()
+    """What other libraries compute under this name."""
     source: ClassVar[str]
     """Paper or library of the formula."""
 
@@ -87,12 +119,17 @@ class Metric(Component, ABC):
             cls.title = name
             METRICS[name] = cls
 
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """Returns the options in the order in which they are printed."""
+        return tuple(cls.model_fields)
+
     @property
     def name(self) -> str:
         """The metric with the options that were given: "ndcg(gain=exponential)"."""
         given = [
-            f"{option}={getattr(self, option)}"
-            for option in type(self).model_fields
+            f"{option}={_printed(getattr(self, option))}"
+            for option in self.option_names()
             if option in self.model_fields_set
         ]
         return f"{self.title}({', '.join(given)})" if given else self.title
@@ -102,17 +139,49 @@ class Metric(Component, ABC):
         """Smallest and largest gain for which sums stay numbers; others are refused."""
         return 0.0, math.inf
 
-    @abstractmethod
-    def terms(self, k: int) -> tuple[Term, ...]:
+    @property
+    def needs_scores(self) -> bool:
+        """Whether every listed item must have a score."""
+        return False
+
+    @property
+    def needs_equal_gains(self) -> bool:
+        """Whether it is defined only where all gains are 1."""
+        return False
+
+    def refuses(self, cut: Cut) -> str:
+        """Returns why a list cannot be cut there for this metric, or ""."""
+        if not self.takes_k:
+            return "" if cut == NO_CUT else f"{self.title} has no @K"
+        return f"{self.name} has no @all: name a K" if cut.at == ALL and not self.takes_all else ""
+
+    def terms(self, cut: Cut) -> tuple[Term, ...]:
         """Returns the sums that `value` and `pooled` read."""
+        return ()
 
     @abstractmethod
-    def value(self, k: int) -> pl.Expr:
+    def value(self, cut: Cut) -> pl.Expr:
         """Returns the value of a query with relevant items, Float64."""
 
-    def pooled(self, k: int) -> tuple[pl.Expr, pl.Expr] | None:
+    def pooled(self, cut: Cut) -> tuple[pl.Expr, pl.Expr] | None:
         """Returns numerator and denominator of a query for the micro average, if it has one."""
         return None
+
+    def of_items(self, items: pl.DataFrame, users: int) -> float | None:
+        """Returns the value of a catalogue metric; see `catalogue.CatalogueMetric`."""
+        raise AssertionError(f"{self.title} is no metric of the catalogue")
+
+
+class Accuracy(Metric):
+    """A metric of what was found: the mean over users of a value of each query."""
+
+    rel: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """Only items with a gain of at least this count as relevant; queries without any are left
+    out."""
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        return (*(option for option in cls.model_fields if option != "rel"), "rel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,61 +190,76 @@ class Measure:
 
     Args:
         metric: the metric with its options.
-        k: depth of the list, items, >= 1; None for metrics that have none.
+        cut: where lists end; None for metrics that cut none.
     """
 
     metric: Metric
-    k: int | None
+    cut: Cut | None
 
     @property
     def label(self) -> str:
-        """Key of the result: "recall@100", or "coverage"."""
-        return self.metric.name if self.k is None else f"{self.metric.name}@{self.k}"
+        """Key of the result: "recall@100", "recall@all", or "coverage"."""
+        return self.metric.name if self.cut is None else f"{self.metric.name}@{self.cut}"
+
+    @property
+    def k(self) -> int | None:
+        """K if it is one number for all queries, items."""
+        return None if self.cut is None else self.cut.k
 
     @property
     def depth(self) -> int:
-        """K, or 0 for metrics that have none."""
+        """K, or 0 where there is none."""
         return self.k or 0
 
+    @property
+    def rel(self) -> float | None:
+        """The smallest gain that counts as relevant; None: every gain."""
+        return self.metric.rel if isinstance(self.metric, Accuracy) else None
 
-def hits_within(k: int) -> Term:
-    """Returns h, the number of relevant items among the first k."""
-    return Term("hits", f"hits@{k}", (pl.col(RANK) <= k).cast(pl.Int64))
+    @property
+    def place(self) -> Cut:
+        """The cut, also where there is none."""
+        return self.cut or NO_CUT
+
+    def pooled(self) -> tuple[pl.Expr, pl.Expr] | None:
+        """Returns numerator and denominator of the micro average over rows of PER_QUERY.
+
+        The sums of a measure with a smallest gain are its own; they stand there by its label.
+        """
+        ratio = self.metric.pooled(self.place)
+        if ratio is None or self.rel is None:
+            return ratio
+        return pl.col(f"above {self.label}"), pl.col(f"below {self.label}")
 
 
-LINEAR_LIMITS = (1e-100, 1e100)
-"""Gains whose sums neither vanish nor overflow."""
+def hits_within(cut: Cut) -> Term:
+    """Returns h, the number of relevant items within the cut."""
+    return Term("hits", f"hits@{cut}", cut.within.cast(pl.Int64))
 
 
-def within(k: int, expr: pl.Expr) -> pl.Expr:
-    """Returns the expression for rows among the first k, 0 for deeper rows."""
-    return pl.when(pl.col(RANK) <= k).then(expr).otherwise(0.0)
-
-
-def gain_value(gain: Gain) -> pl.Expr:
-    """Returns what a relevant item is worth: g, 2^g - 1, or 1."""
-    if gain == "exponential":
-        return pl.lit(2.0).pow(pl.col(GAIN)) - 1.0
-    return pl.lit(1.0) if gain == "binary" else pl.col(GAIN)
+def _printed(value: object) -> str:
+    """Returns an option as it is written: 2 for 2.0."""
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 _SHAPE = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S+?))?\s*")
 
 
-def parse_metric(text: str, *, path: str = "metrics") -> tuple[Metric, int | None]:
-    """Returns the metric and the K of a text such as "ndcg(gain=exponential)@10".
+def parse_metric(text: str, *, path: str = "metrics") -> tuple[Metric, Cut | None]:
+    """Returns the metric and the cut of a text such as "ndcg(gain=exponential)@10".
 
     Args:
-        text: `name(option=value, ...)@K`; options and K may be absent (then K is None).
+        text: `name(option=value, ...)@K`, K an integer, "all" or "quota"; options and K may be
+            absent (then the cut is None).
         path: where the text stands, for the error.
 
     Raises:
         ConfigError: unknown metric or option, a value outside its choices, a bad K.
 
     Example:
-        >>> metric, k = parse_metric("ndcg( gain=exponential ) @10")
-        >>> metric.name, k
-        ('ndcg(gain=exponential)', 10)
+        >>> metric, cut = parse_metric("ndcg( gain=exponential ) @10")
+        >>> metric.name, cut
+        ('ndcg(gain=exponential)', Cut(at=10))
     """
     match = _SHAPE.fullmatch(text)
     if match is None:
@@ -195,11 +279,23 @@ def parse_metric(text: str, *, path: str = "metrics") -> tuple[Metric, int | Non
         return metric, None
     if not metric.takes_k:
         raise ConfigError(Problem(f"{name} has no @K, got {text!r}", path))
+    cut = _cut_of(depth, text, path)
+    reason = metric.refuses(cut)
+    if reason:
+        raise ConfigError(Problem(f"{reason}, got {text!r}", path))
+    return metric, cut
+
+
+def _cut_of(depth: str, text: str, path: str) -> Cut:
+    for word in ("all", "quota"):
+        if depth == word:
+            return Cut(word)
     if not re.fullmatch(r"0*[1-9]\d{0,99}", depth):
-        raise ConfigError(Problem(f"K of {text!r}: expected an integer >= 1, got {depth!r}", path))
+        reason = f"K of {text!r}: expected an integer >= 1, all or quota, got {depth!r}"
+        raise ConfigError(Problem(reason, path))
     if int(depth) > DEEPEST:
         raise ConfigError(Problem(_too_deep(text), path))
-    return metric, int(depth)
+    return Cut(int(depth))
 
 
 def _too_deep(k: object) -> str:
@@ -214,7 +310,7 @@ def _with_options(cls: type[Metric], text: str, path: str) -> Metric:
         if not equals:
             raise ConfigError(Problem(f"{cls.title}: expected option=value, got {part!r}", path))
         if key not in cls.model_fields:
-            known = ", ".join(cls.model_fields) or "none"
+            known = ", ".join(cls.option_names()) or "none"
             raise ConfigError(
                 Problem(
                     f"{cls.title}: unknown option {key!r}."
@@ -229,10 +325,17 @@ def _with_options(cls: type[Metric], text: str, path: str) -> Metric:
         return cls.model_validate(options)
     except ValidationError as error:
         key = str(error.errors()[0]["loc"][0])
-        choices = ", ".join(map(str, get_args(cls.model_fields[key].annotation)))
-        raise ConfigError(
-            Problem(f"{cls.title}: {key} is one of {choices}, got {options[key]!r}", path)
-        ) from None
+        wanted = _wanted(cls.model_fields[key])
+        text = f"{cls.title}: {key} is {wanted}, got {options[key]!r}"
+        raise ConfigError(Problem(text, path)) from None
+
+
+def _wanted(field: FieldInfo) -> str:
+    """Returns what an option takes, in words."""
+    if get_origin(field.annotation) is Literal:
+        return f"one of {', '.join(map(str, get_args(field.annotation)))}"
+    above = any(getattr(each, "gt", None) == 0 for each in field.metadata)
+    return "a finite number > 0" if above else "a finite number"
 
 
 def measures(
@@ -271,7 +374,7 @@ def measures(
         except ConfigError as error:
             problems.extend(error.problems)
             continue
-        asked: tuple[int | None, ...] = (own,) if own is not None else depths
+        asked: tuple[Cut | None, ...] = (own,) if own is not None else tuple(map(Cut, depths))
         if not metric.takes_k:
             asked = (None,)
         elif not asked:

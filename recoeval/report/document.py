@@ -31,26 +31,34 @@ def results_document(results: Results) -> dict[str, Any]:
         results: tables, verdict and facts.
 
     Returns:
-        recoeval, name, run_id, path and times (null where there are none); given, split, truth,
-        lists, relevant_items; measures, summary (one object a number), buckets; verdict (outcome,
-        exit_code, constraints, checks); definitions, notes.
+        recoeval, name, run_id, path and times (null where there are none); given, splits, roles,
+        truth, lists, relevant_items; measures, summary (one object a number), folds (spread over
+        several), loss (counts by cause), buckets; verdict (outcome, exit_code, constraints,
+        checks); audit (one object a finding), health (records by table); definitions, notes;
+        misses if a sample was asked for.
     """
-    facts = results.facts
+    facts, evaluation = results.facts, results.evaluation
     verdict = {"exit_code": results.verdict.exit_code, **results.verdict.as_dict()}
     return {
         **{name: facts.get(name) for name in FACTS},
         "path": results.place or None,
         "given": results.given,
-        "split": facts.get("split"),
+        "splits": list(facts.get("splits", ())),
+        "roles": facts.get("roles", {}),
         "truth": facts.get("truth", {}),
         "lists": facts.get("lists", {}),
-        "relevant_items": relevant_items(results.per_query),
+        "relevant_items": relevant_items(evaluation.per_query),
         "buckets": facts.get("buckets", {}),
-        "measures": [measure.label for measure in results.measures],
-        "summary": results.summary.to_dicts(),
+        "measures": [measure.label for measure in evaluation.measures],
+        "summary": evaluation.summary.to_dicts(),
+        "folds": evaluation.folds.to_dicts(),
+        "loss": evaluation.loss.to_dicts(),
         "verdict": verdict,
+        "audit": list(facts.get("audit", ())),
+        "health": facts.get("health", {}),
         "definitions": facts.get("definitions", {}),
         "notes": list(facts.get("notes", ())),
+        **({} if results.misses is None else {"misses": results.misses.to_dicts()}),
     }
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+from recoeval.report.findings import finding_table, findings_line
+from recoeval.report.health import Records, health_tables
 from recoeval.report.values import Column, Group, Paragraph, Section, Table, Word
 
-__all__ = ["choice_table", "flow", "plan_sections", "settings_line"]
+__all__ = [
+    "choice_section",
+    "choice_table",
+    "deep_sections",
+    "flow",
+    "plan_sections",
+    "settings_line",
+]
 
 _PLAIN: Final = re.compile(r"[\w./~$][\w ./*?~$=+-]*")
 """Texts that need no quotes within a list or a mapping."""
@@ -57,6 +67,23 @@ def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
         Paragraph("", (Word(f"{plan['config']}: ok", "strong"),)),
         *(table for table in tables if table.rows),
         *(Paragraph(title, (Word(text, "plain"),)) for title, text in lines.items() if text),
+    )
+
+
+def deep_sections(
+    findings: Sequence[Mapping[str, Any]], health: Mapping[str, Records]
+) -> tuple[Section, ...]:
+    """Returns all that a deep check found.
+
+    Args:
+        findings: severity, code, text, counts, generator, fold.
+        health: name of a table -> flat records.
+    """
+    table = finding_table(findings, full=True)
+    return (
+        *health_tables(health, full=True),
+        *(() if table is None else (table,)),
+        Paragraph("", (findings_line(findings),)),
     )
 
 
@@ -119,3 +146,19 @@ def choice_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[st
         for index, heading in enumerate(headings)
     ]
     return Table(title, tuple(columns), (Group(None, tuple(tuple(row) for row in rows)),))
+
+
+def choice_section(headings: Sequence[str], rows: Iterable[tuple[str, str, str]]) -> Table:
+    """Returns a table of what there is to choose from, those of one group together.
+
+    Args:
+        headings: of the name, and of what it means.
+        rows: group ("" for none), name, meaning.
+    """
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for group, name, text in rows:
+        groups.setdefault(group, []).append((name, text))
+    parts = tuple(
+        Group(Word(title, "strong") if title else None, tuple(own)) for title, own in groups.items()
+    )
+    return replace(choice_table("", headings, ()), groups=parts)

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import polars as pl
 
+from recoeval.analysis.results import Evaluation
+from recoeval.analysis.summary import ALL
 from recoeval.analysis.verdict import Verdict
-from recoeval.columns import GENERATOR, RELEVANT
+from recoeval.columns import BUCKET_BY, FOLD, GENERATOR, METRIC, RELEVANT, STATISTIC, VALUE
 from recoeval.metrics import Measure
-from recoeval.report.numbers import bucket_tables, leading_measure, list_quality, metric_table
+from recoeval.report.findings import finding_table, findings_line
+from recoeval.report.folds import fold_tables, means_over_folds
+from recoeval.report.health import health_tables
+from recoeval.report.losses import leading_depth, loss_table, loss_tables_by_bucket, miss_section
+from recoeval.report.numbers import (
+    all_shown,
+    bucket_tables,
+    catalogue_tables,
+    leading_measure,
+    list_quality,
+    metric_table,
+    names_of_users,
+    some_shown,
+)
 from recoeval.report.values import Cell, Column, Group, Paragraph, Row, Section, Table, Word
 from recoeval.report.verdicts import constraint_table, verdict_lines
 
-__all__ = ["Results", "relevant_items", "report_sections", "verdict_lines"]
+__all__ = ["Results", "relevant_items", "report_sections"]
 
 SIZES: Final = (("1", 1, 1), ("2", 2, 2), ("3-5", 3, 5), ("6-10", 6, 10), (">10", 11, None))
 """Groups of queries by number of relevant items: label, least, most."""
@@ -25,6 +40,7 @@ _TRUTH_STEPS: Final = (
     ("truth_rows", "rows of truth"),
     ("rule_was_null", "rows on which the rule is null: not relevant"),
     ("grades_not_relevant", "rows graded 0 or less: not relevant"),
+    ("outside_horizon", "rows that pass the rule outside the horizon: not relevant"),
     ("relevant_rows", "relevant rows"),
     ("repeated_truth_rows", "rows that repeat a pair"),
     ("relevant_pairs", "relevant pairs of query and item"),
@@ -44,50 +60,123 @@ _POLICY_OF: Final = {
 }
 
 
+CEILING: Final = "recall_ceiling"
+
+
 @dataclass(frozen=True, slots=True)
 class Results:
     """What a report tells.
 
     Args:
-        summary: SUMMARY.
-        per_query: PER_QUERY.
-        measures: what was computed, in order.
+        evaluation: the result tables.
         verdict: outcome of the constraints.
         facts: what the manifest holds; without a run, the part of it that is known.
         given: what was asked for, by name: {"config": "nightly.yaml"}, {"recs": ..., "truth": ...}.
         place: where the run was written, "" if nowhere.
+        misses: a sample of lost pairs, if one was asked for.
     """
 
-    summary: pl.DataFrame
-    per_query: pl.DataFrame
-    measures: tuple[Measure, ...]
+    evaluation: Evaluation
     verdict: Verdict
     facts: Mapping[str, Any] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
     place: str = ""
+    misses: pl.DataFrame | None = None
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What the tables of metrics show: the ceiling stands in the table of losses."""
+        whole = self.evaluation.measures
+        rest = tuple(each for each in whole if each.metric.title != CEILING)
+        return whole if self.evaluation.loss.is_empty() else rest
+
+    @property
+    def lead(self) -> Measure | None:
+        """The measure that everything else is about."""
+        return leading_measure(self.measures, self.verdict)
+
+    @property
+    def depth(self) -> int | None:
+        """The K at which lost pairs are told; None is the whole list."""
+        k = None if self.lead is None else self.lead.k
+        return leading_depth(self.evaluation.loss, k)
 
 
-def report_sections(results: Results) -> tuple[Section, ...]:
-    """Returns the sections of a report in reading order; what has no content is left out."""
-    facts, verdict = results.facts, results.verdict
+def report_sections(results: Results, *, full: bool = False) -> tuple[Section, ...]:
+    """Returns the sections of a report in reading order; what has no content is left out.
+
+    What decides comes first, then whom and what it is about, then how it came about.
+
+    Args:
+        results: what to tell.
+        full: everything that is known; else what a reader acts on.
+    """
+    facts = results.facts
     definitions = facts.get("definitions", {})
-    lead = leading_measure(results.measures, verdict)
-    shown = (results.summary, results.measures)
     parts: list[Section | None] = [
         _heading(results),
+        _verdict(results),
+        *_numbers(results, full=full),
         _data(facts),
         _truth(facts.get("truth", {}), definitions.get("policies", {})),
         _lists(facts.get("lists", {})),
-        _sizes(results.per_query),
-        metric_table(*shown, lead) if lead else None,
-        *(bucket_tables(*shown, lead, verdict) if lead else ()),
-        list_quality(*shown),
-        constraint_table(verdict, *shown),
+        _sizes(results.evaluation.per_query),
+        *health_tables(facts.get("health", {}), full=full),
         _paragraph("Definitions in force", _definition_lines(definitions)),
         _paragraph("Notes", map(str, facts.get("notes", ()))),
+        None if results.misses is None else miss_section(results.misses, results.depth),
         _end(results),
     ]
     return tuple(part for part in parts if part is not None)
+
+
+def _numbers(results: Results, *, full: bool) -> Iterator[Section | None]:
+    """Yields the tables of metrics, what was held against them, and what became of the truth."""
+    evaluation, verdict, lead = results.evaluation, results.verdict, results.lead
+    measures, folds = results.measures, evaluation.folds
+    summary, count = evaluation.summary, evaluation.summary[FOLD].n_unique()
+    if count > 1:
+        summary = means_over_folds(summary, folds)
+    if lead is not None:
+        yield metric_table(summary, all_shown(measures, lead, interval=count == 1), folds=count)
+    yield constraint_table(verdict, evaluation.summary, measures)
+    yield finding_table(results.facts.get("audit", ()), full=full)
+    if not evaluation.loss.is_empty():
+        yield from _losses(results, summary, full=full)
+    if lead is not None:
+        some = some_shown(measures, lead, verdict, full=full)
+        by_bucket = replace(some, interval=count == 1)
+        yield from bucket_tables(summary, by_bucket, full=full)
+        yield from fold_tables(evaluation.summary, folds, some)
+    yield list_quality(summary, measures)
+    yield from catalogue_tables(summary, measures, full=full)
+
+
+def _losses(results: Results, summary: pl.DataFrame, *, full: bool) -> Iterator[Section]:
+    """Yields where the lost recall went, overall and by the bucket that matters most."""
+    loss, k = results.evaluation.loss, results.depth
+    rows = summary.filter(
+        pl.col(METRIC) == CEILING, pl.col(BUCKET_BY) == ALL, pl.col(STATISTIC) == "macro"
+    )
+    yield loss_table(loss, k, dict(rows.select(GENERATOR, VALUE).iter_rows()))
+    constrained = [check.bucket_by for check in results.verdict.checks]
+    names = sorted(names_of_users(summary), key=lambda name: name not in constrained)
+    yield from loss_tables_by_bucket(loss, k, names if full else names[:1], full=full)
+
+
+def _verdict(results: Results) -> Paragraph | None:
+    """Returns the verdict with its reasons, and how much the audit found."""
+    lines: list[Word] = []
+    if _is_judged(results):
+        lines += verdict_lines(results.verdict)
+    if "audit" in results.facts:
+        lines.append(findings_line(results.facts["audit"]))
+    return Paragraph("", tuple(lines)) if lines else None
+
+
+def _is_judged(results: Results) -> bool:
+    """Returns whether anybody asked for a verdict: a run, or constraints."""
+    return bool(results.verdict.outcomes or results.verdict.suspicions or "run_id" in results.facts)
 
 
 def _paragraph(title: str, lines: Iterable[str]) -> Paragraph | None:
@@ -108,29 +197,68 @@ def _heading(results: Results) -> Paragraph:
 
 def _data(facts: Mapping[str, Any]) -> Table | None:
     """Returns rows, users and items of each side; below them the windows, to the microsecond."""
-    split = facts.get("split")
-    if split is None:
+    splits = facts.get("splits", ())
+    if not splits:
         return None
+    several = len(splits) > 1
     rows: list[Row] = []
-    notes = []
-    for name in ("train", "test"):
-        side = split[name]
-        rows.append((name, side["rows"], side["users"], side["items"]))
-        if side["end"] is not None:
-            start = "" if side["start"] is None else f"from {side['start']}, "
-            notes.append(f"{name}: {start}before {side['end']}")
+    notes: list[str] = []
+    for split in splits:
+        fold: list[Cell] = [str(split["fold"])] if several else []
+        for name in ("train", "test"):
+            side = split[name]
+            rows.append((*fold, name, side["rows"], side["users"], side["items"]))
+        notes += _window_lines(split, several=several)
+    for name, log in facts.get("log", {}).items():
+        notes.append(f"{name}: {log['rows']:,} rows, {log['exact_duplicates']:,} exact duplicates")
+    notes += _role_lines(facts)
+    if "train_rows" in facts.get("truth", {}):
+        notes.append(f"train rows, which generators learn from: {facts['truth']['train_rows']:,}")
     columns = (
+        *([Column("fold", key=True, right=False)] if several else []),
         Column("window", key=True, right=False),
         *(Column(title) for title in ("rows", "users", "items")),
     )
-    if notes:
-        gap, later = split["gap_rows"], split["later_rows"]
-        notes.append(f"used by neither side: {gap:,} rows in the gap, {later:,} after the test")
-    for name, log in facts.get("log", {}).items():
-        notes.append(f"{name}: {log['rows']:,} rows, {log['exact_duplicates']:,} exact duplicates")
-    if "train_rows" in facts.get("truth", {}):
-        notes.append(f"train rows, which generators learn from: {facts['truth']['train_rows']:,}")
     return Table("Data", columns, (Group(None, tuple(rows)),), tuple(notes))
+
+
+def _role_lines(facts: Mapping[str, Any]) -> list[str]:
+    """Returns what the other tables hold, and what of it did not count; zeros are left out."""
+    told = dict(facts.get("roles", {}))
+    truth = facts.get("truth", {})
+    told["exposures"] = {
+        name.removeprefix("exposure_"): truth[name]
+        for name in ("exposure_rows", "exposure_was_null", "exposed_pairs")
+        if name in truth
+    }
+    return [
+        f"{role}: "
+        + ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items() if n)
+        for role, counts in told.items()
+        if any(counts.values())
+    ]
+
+
+def _window_lines(split: Mapping[str, Any], *, several: bool) -> list[str]:
+    """Returns the windows of a split, and what neither side uses; of one of several in a line."""
+    lines = []
+    for name in ("train", "test"):
+        side = split[name]
+        if side["end"] is not None:
+            start = "" if side["start"] is None else f"from {side['start']}, "
+            lines.append(f"{name}: {start}before {side['end']}")
+    if lines:
+        earlier = split.get("earlier_rows", 0)
+        before = f"{earlier:,} rows before the train window, " if earlier else ""
+        gap, later = split["gap_rows"], split["later_rows"]
+        unused = f"{before}{gap:,} rows in the gap, {later:,} after the test"
+        lines.append(f"used by neither side: {unused}")
+    if split.get("users_too_short"):
+        users = f"{split['users_too_short']:,}"
+        lines.append(f"users with too few relevant rows for a test row: {users}")
+    if several and lines:
+        return [f"fold {split['fold']}: {'; '.join(lines)}"]
+    return lines
 
 
 def _truth(counts: Mapping[str, Any], policies: Mapping[str, str]) -> Table | None:
@@ -148,8 +276,15 @@ def _truth(counts: Mapping[str, Any], policies: Mapping[str, str]) -> Table | No
             rows.append((counts.get(name, known), f"{words} ({policy}: {said})"))
         elif name in counts:
             rows.append((counts[name], words))
+            rows += _of_kinds(counts, name, words)
     columns = (Column("count", key=True), Column("what", right=False))
     return Table("Ground truth", columns, (Group(None, tuple(rows)),))
+
+
+def _of_kinds(counts: Mapping[str, Any], name: str, words: str) -> list[Row]:
+    """Returns the same count for each kind of positives, where there are several."""
+    own = [(key, count) for key, count in counts.items() if key.startswith(f"{name}[")]
+    return [(count, f"  {words}: {key[len(name) + 1 : -1]}") for key, count in own]
 
 
 def _lists(lists: Mapping[str, Mapping[str, int | None]]) -> Table | None:
@@ -228,9 +363,8 @@ def _said(value: object) -> str:
 
 def _end(results: Results) -> Paragraph | None:
     facts = results.facts
-    # Without a run and without constraints nobody asked for a verdict.
-    asked = results.verdict.outcomes or "run_id" in facts
-    lines = list(verdict_lines(results.verdict)) if asked else []
+    # Again, without its reasons: the end is what stays on a terminal.
+    lines = list(verdict_lines(results.verdict)[:1]) if _is_judged(results) else []
     if "seconds" in facts:
         memory = facts.get("peak_memory_mb")
         peak = "" if memory is None else f", {memory:,.0f} MB of memory at the peak"

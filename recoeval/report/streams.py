@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from recoeval.errors import DataError, Problem
+from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
 from recoeval.report.values import printable
 
-__all__ = ["mend_streams", "write_err", "write_out"]
+__all__ = ["mend_streams", "tell_error", "write_err", "write_out"]
 
 
 def mend_streams() -> None:
@@ -46,3 +46,32 @@ def write_err(text: str) -> None:
     with suppress(OSError):
         sys.stderr.write("".join(f"{printable(line)}\n" for line in text.split("\n")))
         sys.stderr.flush()
+
+
+def tell_error(error: BaseException) -> int:
+    """Says on stderr what went wrong, and returns the exit code for it.
+
+    Args:
+        error: any; the traceback is shown under RECOEVAL_DEBUG=1.
+    """
+    if os.environ.get("RECOEVAL_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, RecoevalError):
+        write_err(str(error))
+        return error.exit_code
+    if hasattr(error, "format_message"):  # typer's usage errors, of all its versions
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "recoeval"
+        text = error.format_message()
+        # Without any argument the message is the help itself.
+        help_itself = text.startswith("Usage:")
+        write_err(text if help_itself else f"{command}: {text}\nTry '{command} --help'.")
+        return ConfigError.exit_code
+    what = " ".join(str(error).split("\n\n", maxsplit=1)[0].split())
+    write_err(
+        f"internal error: {type(error).__name__}: {what}. This should not happen: please report "
+        "it, with the traceback that RECOEVAL_DEBUG=1 shows"
+    )
+    return EngineError.exit_code

@@ -22,6 +22,7 @@ from recoeval.report.values import (
     Paragraph,
     Rate,
     Section,
+    Share,
     Table,
     Tone,
     Word,
@@ -84,14 +85,16 @@ def cell_text(cell: Cell) -> str:
     """Returns a cell as text: 4 decimals for values, separators of thousands, "-" for nothing.
 
     Example:
-        >>> [cell_text(cell) for cell in (Rate(0.12345), 1234567, Rate(None), Rate(0.00001))]
-        ['0.1235', '1,234,567', '-', '<0.0001']
+        >>> [cell_text(cell) for cell in (Rate(0.12345), 1234567, Rate(None), Share(0.123))]
+        ['0.1235', '1,234,567', '-', '12.3%']
     """
     match cell:
         case None:
             return "-"
         case Rate(value, few):
             return _decimals(value) + (MARK if few and value is not None else "")
+        case Share(value):
+            return _percent(value)
         case Count(number, few):
             return f"{number:,}" + (MARK if few else "")
         case Interval(low, high):
@@ -109,6 +112,16 @@ def _decimals(value: float | None) -> str:
         return "-"
     shown = f"{value:.4f}"
     return "<0.0001" if value > 0 and float(shown) == 0 else shown
+
+
+def _percent(share: float | None) -> str:
+    """Returns percent with one decimal; neither nothing nor all where it is not."""
+    if share is None:
+        return "-"
+    shown = f"{share:.1%}"
+    if share > 0 and shown == "0.0%":
+        return "<0.1%"
+    return ">99.9%" if share < 1 and shown == "100.0%" else shown
 
 
 def _print_table(console: Console, table: Table) -> None:

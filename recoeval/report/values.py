@@ -16,6 +16,7 @@ __all__ = [
     "Rate",
     "Row",
     "Section",
+    "Share",
     "Table",
     "Tone",
     "Word",
@@ -39,6 +40,17 @@ class Rate:
 
     value: float | None
     few: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of a whole, shown in percent.
+
+    Args:
+        value: from 0 to 1; None where there is no whole.
+    """
+
+    value: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +82,8 @@ class Word:
     tone: Tone
 
 
-Cell = str | int | Count | Rate | Interval | Word | None
-"""Text, a count, a value of a metric, an interval; None where there is nothing to show."""
+Cell = str | int | Count | Rate | Share | Interval | Word | None
+"""Text, a count, a value of a metric, a share, an interval; None where nothing is to show."""
 
 Row = tuple[Cell, ...]
 

@@ -11,7 +11,16 @@ import polars as pl
 
 from recoeval.analysis.summary import ALL
 from recoeval.analysis.verdict import Check, Verdict
-from recoeval.columns import BUCKET, BUCKET_BY, CI_HIGH, CI_LOW, GENERATOR, METRIC, STATISTIC
+from recoeval.columns import (
+    BUCKET,
+    BUCKET_BY,
+    CI_HIGH,
+    CI_LOW,
+    FOLD,
+    GENERATOR,
+    METRIC,
+    STATISTIC,
+)
 from recoeval.metrics import Measure
 from recoeval.report.numbers import FEW_NOTE, is_marked, shown_ends, size_of, value_of
 from recoeval.report.values import Cell, Column, Count, Group, Row, Table, Tone, Word
@@ -49,7 +58,7 @@ def constraint_table(
     """
     if not verdict.checks:
         return None
-    by_bucket = any(check.bucket_by != ALL for check in verdict.checks)
+    keys = _keys(verdict.checks)
     numbers = _Numbers(summary, measures)
     combined = {
         (text, severity, name): outcome for text, severity, name, outcome in verdict.outcomes
@@ -59,14 +68,14 @@ def constraint_table(
         rows: list[Row] = []
         for name, own in groupby(checks, lambda check: check.generator):
             several = list(own)
-            rows += [_row(check, numbers, by_bucket=by_bucket) for check in several]
+            rows += [_row(check, numbers, keys) for check in several]
             if _is_any(several[0]):
                 outcome = _outcome(combined[text, severity, name], severity)
-                rows.append((name, ANY_BUCKET, "", "", "", outcome, ""))
+                said = {GENERATOR: name, BUCKET: ANY_BUCKET}
+                rows.append((*(said.get(key, "") for key in keys), "", "", "", outcome, ""))
         title = text if severity == "error" else f"{text} ({severity})"
         groups.append(Group(Word(title, "strong"), tuple(rows)))
-    columns = [Column("generator", key=True, right=False)]
-    columns += [Column("bucket", key=True, right=False)] if by_bucket else []
+    columns = [Column(key, key=True, right=key == FOLD) for key in keys]
     columns += [Column(title) for title in ("users", "value", "one-sided bounds")]
     columns += [Column("outcome", right=False), Column("users needed")]
     cells = [cell for group in groups for row in group.rows for cell in row]
@@ -76,12 +85,19 @@ def constraint_table(
     return Table("Constraints", tuple(columns), tuple(groups), tuple(notes))
 
 
+def _keys(checks: Sequence[Check]) -> list[str]:
+    """Returns what tells the rows apart."""
+    keys = [GENERATOR]
+    keys += [FOLD] if len({check.fold for check in checks}) > 1 else []
+    return keys + ([BUCKET] if any(check.bucket_by != ALL for check in checks) else [])
+
+
 class _Numbers:
     """The rows of SUMMARY that checks are about."""
 
     def __init__(self, summary: pl.DataFrame, measures: Sequence[Measure]) -> None:
         self._measures = {measure.label: measure for measure in measures}
-        keys = (GENERATOR, BUCKET_BY, BUCKET, METRIC)
+        keys = (FOLD, GENERATOR, BUCKET_BY, BUCKET, METRIC)
         read = summary.filter(pl.col(STATISTIC).is_in(["macro", "micro"]))
         self._rows = {
             (*(row[key] for key in keys), row[STATISTIC]): row for row in read.iter_rows(named=True)
@@ -93,11 +109,11 @@ class _Numbers:
     def row(self, check: Check) -> Mapping[str, Any]:
         measure = self.measure(check)
         statistic = "macro" if measure is None else measure.metric.statistic
-        place = (check.generator, check.bucket_by, check.bucket, check.metric)
+        place = (check.fold, check.generator, check.bucket_by, check.bucket, check.metric)
         return self._rows.get((*place, statistic), {})
 
 
-def _row(check: Check, numbers: _Numbers, *, by_bucket: bool) -> Row:
+def _row(check: Check, numbers: _Numbers, keys: Sequence[str]) -> Row:
     measure, found = numbers.measure(check), numbers.row(check)
     pooled = measure is not None and measure.metric.statistic == "micro"
     # The mark is about intervals, and pooled ratios have none.
@@ -107,7 +123,7 @@ def _row(check: Check, numbers: _Numbers, *, by_bucket: bool) -> Row:
     alike = found.get(CI_LOW) is not None and found[CI_LOW] == found[CI_HIGH]
     if check.low != check.high or alike:
         bounds = shown_ends(check.low, check.high, measure)
-    row: list[Cell] = [check.generator, *([check.bucket] if by_bucket else [])]
+    row: list[Cell] = [str(getattr(check, key)) for key in keys]
     outcome = _IN_ANY[check.outcome] if _is_any(check) else _outcome(check.outcome, check.severity)
     row += [users, value_of(check.value, found), bounds, outcome, _needed(check)]
     return tuple(row)

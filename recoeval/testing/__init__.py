@@ -5,7 +5,22 @@ is slow and shares no code with the evaluation. Use it to test an engine, a metr
 format of your own.
 """
 
-from recoeval.testing.brute_force import OracleResult, oracle
-from recoeval.testing.statistics import bucket_labels, student_t
+from recoeval.testing.brute_force import oracle
+from recoeval.testing.outcome import OracleResult
+from recoeval.testing.statistics import (
+    bucket_labels,
+    over_folds,
+    popularity_labels,
+    quantile_cuts,
+    student_t,
+)
 
-__all__ = ["OracleResult", "bucket_labels", "oracle", "student_t"]
+__all__ = [
+    "OracleResult",
+    "bucket_labels",
+    "oracle",
+    "over_folds",
+    "popularity_labels",
+    "quantile_cuts",
+    "student_t",
+]

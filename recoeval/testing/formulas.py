@@ -1,46 +1,22 @@
-"""Formulas of one query and of a pool of lists, from docs/definitions.md."""
+"""Formulas of one query, from docs/definitions.md."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from recoeval.errors import ConfigError, DataError, did_you_mean
+from recoeval.errors import ConfigError, DataError
+from recoeval.testing.grammar import Metric
 
-__all__ = ["Answer", "Id", "Metric", "Row", "harmonic", "parse", "parts", "pooled", "value"]
+__all__ = ["Answer", "Id", "Row", "depth_of", "harmonic", "lost_to", "parts", "relevant", "value"]
 
 Id = int | str
 Row = Mapping[str, Any]
 
-_OPTIONS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "precision": {"denominator": ("k", "returned")},
-    "recall": {"gain": ("binary", "linear")},
-    "map": {"denominator": ("capped", "relevant")},
-    "ndcg": {"gain": ("linear", "exponential", "binary")},
-}
-_WITHOUT_K: Final = ("coverage", "duplicate_share")
-_TAKE_ALL: Final = ("hits", "recall", "capped_recall", "hit_rate", "mrr", "map", "ndcg")
+_FULL_WITHOUT_RELEVANT: Final = ("recall", "capped_recall", "r_precision", "auprc")
 _MAX_EXPONENT: Final = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One column of the result.
-
-    Args:
-        label: "ndcg(gain=exponential)@10".
-        name: "ndcg".
-        options: {"gain": "exponential"}.
-        k: depth, items; None for "@all" and for metrics without K.
-    """
-
-    label: str
-    name: str
-    options: Mapping[str, str]
-    k: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +29,20 @@ class Answer:
         prepared: the items that count, best first.
         truth: relevant item -> gain; empty under zero_relevant zero and one.
         seen: items that the user has seen; None when nothing says so.
+        exposed: items that were shown to the user in the test window; None when nothing says so.
+        beyond: relevant item -> unavailable, cold_item or cold_user, the first that holds, for
+            items that the generator could not have listed.
+        quota: the query's own depth, items; None where there is none.
     """
 
     user: Id
     delivered: tuple[Row, ...]
     prepared: tuple[Id, ...]
     truth: Mapping[Id, float]
-    seen: Collection[Id] | None
+    seen: Collection[Id] | None = None
+    exposed: Collection[Id] | None = None
+    beyond: Mapping[Id, str] | None = None
+    quota: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,58 +61,52 @@ class _Cut:
         return min(self.k, len(self.gains))
 
 
-def parse(text: str, depths: Sequence[int]) -> list[Metric]:
-    """Returns the metrics that a text such as "recall" or "ndcg(gain=binary)@10" asks for.
-
-    Args:
-        text: name, options in brackets, "@K" or "@all".
-        depths: depths of a metric that names none, items.
-
-    Raises:
-        ConfigError: unknown name, option, value or depth.
-    """
-    match = re.fullmatch(r"(\w+)(?:\(([^()]*)\))?(?:@(\w+))?", text)
-    if match is None or match[1] not in _FORMULAS | _POOLED:
-        raise ConfigError(f"unknown metric {text!r}.{did_you_mean(text, _FORMULAS | _POOLED)}")
-    name, inside, depth = match.groups()
-    stem = text.partition("@")[0]
-    pairs = [part.split("=") for part in (inside or "").split(",") if part.strip()]
-    options = {pair[0].strip(): pair[-1].strip() for pair in pairs}
-    for key, choice in options.items():
-        if choice not in _OPTIONS.get(name, {}).get(key, ()):
-            raise ConfigError(f"metric {text!r}: unknown option or value {key}={choice}")
-    if name in _WITHOUT_K and depth is None:
-        return [Metric(stem, name, options, None)]
-    if depth == "all" and name in _TAKE_ALL:
-        return [Metric(text, name, options, None)]
-    wanted = depths if depth is None else [int(depth) if depth.isdecimal() else 0]
-    if name in _WITHOUT_K or min(wanted, default=0) < 1:
-        raise ConfigError(f"metric {text!r}: needs a depth >= 1 if it takes one")
-    return [Metric(f"{stem}@{k}", name, options, k) for k in wanted]
+def relevant(answer: Answer, metric: Metric) -> dict[Id, float]:
+    """Returns the items that count as relevant for the metric, with their gains."""
+    return {item: gain for item, gain in answer.truth.items() if gain >= metric.rel}
 
 
-def value(answer: Answer, metric: Metric, empty: str) -> float:
-    """Returns the metric of one query.
+def value(answer: Answer, metric: Metric, empty: str) -> float | None:
+    """Returns the metric of one query, None where the query is not among those it averages.
 
     Args:
         answer: the query, its list and its truth.
-        metric: not a list-quality metric.
+        metric: an accuracy metric.
         empty: the zero_relevant policy, for a query without relevant items.
     """
-    if not answer.truth:
-        return 1.0 if empty == "one" and metric.name in ("recall", "capped_recall") else 0.0
+    if metric.name == "recall_ceiling":
+        reached, whole = _within_reach(answer, metric)
+        return reached / whole if whole else None
+    if not relevant(answer, metric):
+        if metric.rel:
+            return None
+        return 1.0 if empty == "one" and metric.name in _FULL_WITHOUT_RELEVANT else 0.0
     return _FORMULAS[metric.name](_cut(answer, metric))
 
 
 def parts(answer: Answer, metric: Metric) -> tuple[float, float]:
-    """Returns numerator and denominator of a precision, recall or capped_recall of one query."""
+    """Returns numerator and denominator of a precision, recall or capped_recall of one query.
+
+    Those of recall_ceiling are the relevant items within reach, and all of them.
+    """
+    if metric.name == "recall_ceiling":
+        return _within_reach(answer, metric)
     return _RATIOS[metric.name](_cut(answer, metric))
 
 
-def pooled(answers: Sequence[Answer], metric: Metric) -> tuple[float, float] | None:
-    """Returns numerator and denominator of a list-quality metric, None for other metrics."""
-    count = _POOLED.get(metric.name)
-    return None if count is None else count(answers, metric.k or 0)
+def lost_to(answer: Answer, item: Id, k: float) -> str:
+    """Returns where a relevant item went: hit, or the first cause that holds.
+
+    Args:
+        answer: the query, its list and its truth.
+        item: a relevant item.
+        k: depth, items.
+    """
+    if item in answer.prepared:
+        return "hit" if answer.prepared.index(item) < k else "below_k"
+    if any(row["item"] == item for row in answer.delivered):
+        return "filtered"
+    return (answer.beyond or {}).get(item, "not_retrieved")
 
 
 def harmonic(a: float, b: float) -> float:
@@ -137,20 +114,45 @@ def harmonic(a: float, b: float) -> float:
     return 2 * a * b / (a + b) if a + b else 0.0
 
 
+def depth_of(answer: Answer, metric: Metric) -> float:
+    """Returns where the lists of this query end for the metric: items, or infinity."""
+    if metric.k == "quota":
+        if answer.quota is None or answer.quota < 1:
+            raise DataError(f"{metric.label}: quota {answer.quota!r} of user {answer.user!r}")
+        return answer.quota
+    return metric.k if isinstance(metric.k, int) else math.inf
+
+
 def _cut(answer: Answer, metric: Metric) -> _Cut:
+    k, truth = depth_of(answer, metric), relevant(answer, metric)
     found = [
-        (rank, answer.truth[item])
-        for rank, item in enumerate(answer.prepared[: metric.k], 1)
-        if item in answer.truth
+        (rank, truth[item])
+        for rank, item in enumerate(answer.prepared, 1)
+        if rank <= k and item in truth and _scores_enough(answer, item, metric)
     ]
     return _Cut(
         ranks=tuple(rank for rank, _ in found),
         gained=tuple(gain for _, gain in found),
         returned=len(answer.prepared),
-        gains=tuple(answer.truth.values()),
-        k=math.inf if metric.k is None else metric.k,
+        gains=tuple(truth.values()),
+        k=k,
         options=metric.options,
     )
+
+
+def _scores_enough(answer: Answer, item: Id, metric: Metric) -> bool:
+    if "min_score" not in metric.options:
+        return True
+    score = next(row["score"] for row in answer.delivered if row["item"] == item)
+    if score is None or not math.isfinite(score):
+        raise DataError(f"{metric.label}: score {score!r} of item {item!r}")
+    return float(score) >= float(metric.options["min_score"])
+
+
+def _within_reach(answer: Answer, metric: Metric) -> tuple[float, float]:
+    causes = [lost_to(answer, item, math.inf) for item in relevant(answer, metric)]
+    lost = sum(cause in ("unavailable", "cold_item", "cold_user") for cause in causes)
+    return len(causes) - lost, len(causes)
 
 
 def _precision(cut: _Cut) -> tuple[float, float]:
@@ -175,10 +177,13 @@ def _divide(pair: tuple[float, float]) -> float:
     return pair[0] / pair[1] if pair[1] else 0.0
 
 
+def _sum_of_precisions(cut: _Cut) -> float:
+    return math.fsum(hit / rank for hit, rank in enumerate(cut.ranks, 1))
+
+
 def _map(cut: _Cut) -> float:
-    relevant = cut.options.get("denominator") == "relevant"
-    total = math.fsum(hit / rank for hit, rank in enumerate(cut.ranks, 1))
-    return total / (len(cut.gains) if relevant else cut.capped)
+    whole = cut.options.get("denominator") == "relevant"
+    return _sum_of_precisions(cut) / (len(cut.gains) if whole else cut.capped)
 
 
 def _ndcg(cut: _Cut) -> float:
@@ -188,6 +193,12 @@ def _ndcg(cut: _Cut) -> float:
         return math.fsum(_worth(gain, kind) / math.log2(rank + 1) for rank, gain in pairs)
 
     ideal = sorted(cut.gains, reverse=True)[: int(cut.capped)]
+    if cut.options.get("ideal") == "k":
+        if kind != "binary" and set(cut.gains) != {1.0}:
+            raise DataError("ndcg(ideal=k) takes binary gains: write ndcg(gain=binary, ideal=k)")
+        if not math.isfinite(cut.k):
+            raise ConfigError("ndcg(ideal=k) needs a depth")
+        ideal = [1.0] * int(cut.k)
     return dcg(zip(cut.ranks, cut.gained, strict=True)) / dcg(enumerate(ideal, 1))
 
 
@@ -206,47 +217,7 @@ _FORMULAS: Final[dict[str, Callable[[_Cut], float]]] = {
     "hit_rate": lambda cut: 1.0 if cut.ranks else 0.0,
     "mrr": lambda cut: 1 / cut.ranks[0] if cut.ranks else 0.0,
     "map": _map,
+    "auprc": lambda cut: _sum_of_precisions(cut) / len(cut.gains),
     "ndcg": _ndcg,
-}
-
-
-def _coverage(answers: Sequence[Answer], k: int) -> tuple[float, float]:
-    return sum(1 for answer in answers if answer.delivered), len(answers)
-
-
-def _list_fill(answers: Sequence[Answer], k: int) -> tuple[float, float]:
-    return sum(min(k, len(answer.delivered)) for answer in answers), k * len(answers)
-
-
-def _duplicate_share(answers: Sequence[Answer], k: int) -> tuple[float, float]:
-    rows = sum(len(answer.delivered) for answer in answers)
-    return rows - sum(len({row["item"] for row in one.delivered}) for one in answers), rows
-
-
-def _seen_share(answers: Sequence[Answer], k: int) -> tuple[float, float]:
-    marks = [
-        row["item"] in answer.seen
-        for answer in answers
-        if answer.seen is not None
-        for row in answer.delivered[:k]
-    ]
-    return sum(marks), len(marks)
-
-
-def _tie_share(answers: Sequence[Answer], k: int) -> tuple[float, float]:
-    served = [answer.delivered for answer in answers if answer.delivered]
-    tied = [
-        rows[k - 1]["score"] is not None and rows[k - 1]["score"] == rows[k]["score"]
-        for rows in served
-        if len(rows) > k
-    ]
-    return sum(tied), len(served)
-
-
-_POOLED: Final[dict[str, Callable[[Sequence[Answer], int], tuple[float, float]]]] = {
-    "coverage": _coverage,
-    "duplicate_share": _duplicate_share,
-    "list_fill": _list_fill,
-    "seen_share": _seen_share,
-    "tie_share": _tie_share,
+    "r_precision": lambda cut: sum(rank <= len(cut.gains) for rank in cut.ranks) / len(cut.gains),
 }

@@ -8,7 +8,16 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeVar
 
-__all__ = ["bucket_labels", "interval", "mean", "quantile", "student_t"]
+__all__ = [
+    "bucket_labels",
+    "interval",
+    "mean",
+    "over_folds",
+    "popularity_labels",
+    "quantile",
+    "quantile_cuts",
+    "student_t",
+]
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -75,6 +84,62 @@ def _inside(angle: float, degrees: int) -> float:
     terms.append(term if degrees > 1 else 0.0)
     series = math.sin(angle) * math.fsum(terms)
     return (angle + series) * 2 / math.pi if odd else series
+
+
+def over_folds(values: Iterable[float | None]) -> dict[str, float | None]:
+    """Returns the number of folds with a value, and mean, sd, min and max over them.
+
+    Args:
+        values: one a fold; None: the fold has no value. sd (of a sample) needs two.
+
+    Example:
+        >>> over_folds([1.0, 3.0])["mean"]
+        2.0
+    """
+    known = [value for value in values if value is not None]
+    if not known:
+        return {"folds": 0, "mean": None, "sd": None, "min": None, "max": None}
+    middle = mean(known)
+    squares = math.fsum((value - middle) ** 2 for value in known)
+    spread = math.sqrt(squares / (len(known) - 1)) if len(known) > 1 else None
+    return {"folds": len(known), "mean": middle, "sd": spread, "min": min(known), "max": max(known)}
+
+
+def quantile_cuts(values: Iterable[float], shares: Iterable[Fraction]) -> list[float]:
+    """Returns where quantile buckets begin: the value with index floor(q m) of m in order.
+
+    Args:
+        values: one a user, item or distinct count.
+        shares: between 0 and 1, ascending.
+
+    Example:
+        >>> quantile_cuts([5, 1, 2, 2], [Fraction(1, 2)])
+        [2]
+    """
+    ordered = sorted(values)
+    return [ordered[math.floor(share * len(ordered))] for share in shares]
+
+
+def popularity_labels(
+    train_users: Mapping[_Key, int], items: Iterable[_Key], shares: Sequence[Fraction]
+) -> dict[_Key, str]:
+    """Returns the label of each item: tail, torso, head, or "0" without a train row.
+
+    Args:
+        train_users: item -> distinct users with a train row; quantiles are taken over these.
+        items: what to label.
+        shares: one quantile (tail, head), or two.
+
+    Example:
+        >>> popularity_labels({"a": 1, "b": 9}, ["a", "b", "c"], [Fraction(1, 2)])
+        {'a': 'tail', 'b': 'head', 'c': '0'}
+    """
+    cuts = quantile_cuts(train_users.values(), shares)
+    names = ["tail", "torso", "head"] if len(cuts) == 2 else ["tail", "head"]
+    return {
+        item: names[sum(train_users[item] >= cut for cut in cuts)] if item in train_users else "0"
+        for item in items
+    }
 
 
 def bucket_labels(

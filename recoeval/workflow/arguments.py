@@ -22,7 +22,12 @@ __all__ = [
 ]
 
 _OPTIONS: Final = (
-    (re.compile(r"\bgive (train|users)="), r"give --\1"),
+    (re.compile(r"\bgive (train|users|items|exposures)="), r"give --\1"),
+    (re.compile(r"\bneeds exposures$"), "needs exposures: give --exposures"),
+    (
+        re.compile(r"\bneeds a catalogue: an items table, or train data$"),
+        "needs a catalogue: give --items, or --train",
+    ),
     (re.compile(r"\bcolumns: \{(\w+): ([^{}]*)\}"), r"--columns \1=\2"),
     (
         re.compile(r"^(no column (\w+)(?: or \w+)?\. Columns: (?!.*\bName (?:it|one): ).*)$"),

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Final, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from recoeval.component import format_duration
 from recoeval.data.buckets import Bucket
-from recoeval.data.splits import FileSplit, TimeSplit
-from recoeval.data.truth import Policies
+from recoeval.data.truth import Policies, Positive
 from recoeval.errors import ConfigError, Problem, did_you_mean
 from recoeval.generators import GENERATORS
 from recoeval.metrics import METRICS
+from recoeval.metrics.base import Metric
+from recoeval.metrics.cuts import Cut
+from recoeval.workflow.config import Config
+from recoeval.workflow.stages import PRESETS
 
 __all__ = ["CHOICES", "Choice", "choices_of", "explain", "kinds"]
 
@@ -31,12 +35,14 @@ class Choice:
         options: what it takes, with defaults: "gain=linear".
         text: what it is, in one line.
         lines: all that is known of it.
+        group: choices of the same group stand together; "" for none.
     """
 
     name: str
     options: str
     text: str
     lines: tuple[str, ...]
+    group: str = ""
 
 
 _FORMATS: Final = {
@@ -79,12 +85,68 @@ def _option(name: str, field: FieldInfo) -> str:
 
 def _component(name: str, model: type[BaseModel]) -> Choice:
     options = _options(model)
-    lines = [" ".join(part.split()) for part in (model.__doc__ or "").split("\n\n")]
+    lines = _paragraphs(model)
     lines += [_option(key, field) for key, field in options.items()]
-    source = getattr(model, "source", None)
-    lines += [f"Source: {source}"] if source else []
     said = ", ".join(f"{key}={_values(field)}" for key, field in options.items())
     return Choice(name, said, _one_line(model.__doc__), tuple(lines))
+
+
+def _paragraphs(model: type[BaseModel]) -> list[str]:
+    return [" ".join(part.split()) for part in (model.__doc__ or "").split("\n\n")]
+
+
+_GROUPS: Final = {
+    "accuracy": "Accuracy: what the lists found of each query's truth",
+    "lists": "Lists: their quality as delivered",
+    "catalogue": "Catalogue: the items of all lists together, after preparation",
+}
+
+
+def _metric(name: str, metric: type[Metric]) -> Choice:
+    """Returns a metric with all that is known of it, in the order in which one asks."""
+    options = {key: metric.model_fields[key] for key in metric.option_names()}
+    said = ", ".join(f"{key}={_values(field)}" for key, field in options.items())
+    parts = {
+        "": _paragraphs(metric),
+        "Formula": [metric.formula] if getattr(metric, "formula", "") else [],
+        "Written": [_written(metric)],
+        "Options": [_option(key, field) for key, field in options.items()],
+        "Needs": _needs(metric),
+        "Edge cases": list(metric.edge_cases),
+        "Elsewhere under this name": list(metric.peers),
+        "Summary": [_STATISTICS[metric.statistic]],
+        "Source": [metric.source] if getattr(metric, "source", "") else [],
+    }
+    lines: list[str] = []
+    for title, told in parts.items():
+        if not told:
+            continue
+        lines += told if not title else ["", title, *(f"  {line}" for line in told)]
+    return Choice(name, said, _one_line(metric.__doc__), tuple(lines), _GROUPS[metric.kind])
+
+
+_STATISTICS: Final = {
+    "macro": "mean over users (macro), with a 95% interval; constraints are judged by it",
+    "micro": "one number over all lists (micro), without an interval: constraints are judged by "
+    "the value",
+}
+
+
+def _written(metric: type[Metric]) -> str:
+    """Returns how it is asked for at each kind of cut."""
+    if not metric.takes_k:
+        return f"{metric.title} (no K)"
+    cuts = [str(cut) for cut in (Cut(10), Cut("all"), Cut("quota")) if not metric().refuses(cut)]
+    return ", ".join(f"{metric.title}@{cut}" for cut in cuts)
+
+
+def _needs(metric: type[Metric]) -> list[str]:
+    known = {
+        "train data, which tells what users had seen": metric.needs_seen,
+        "exposures: what users were shown": metric.needs_exposures,
+        "a catalogue: an items table, or train data": metric.needs_catalogue,
+    }
+    return [text for text, needed in known.items() if needed]
 
 
 def _fields(model: type[BaseModel]) -> list[Choice]:
@@ -96,28 +158,76 @@ def _fields(model: type[BaseModel]) -> list[Choice]:
 
 
 def _buckets() -> list[Choice]:
-    said = _one_line(Bucket.model_fields["by"].description).removesuffix(".")
-    texts = dict(part.split(": ", maxsplit=1) for part in said.split("; "))
-    return [Choice(name, "edges|quantiles", text, (text,)) for name, text in texts.items()]
+    """Returns what a bucket can be by, as the description of the option tells it."""
+    by = Bucket.model_fields["by"]
+    options = {name: field for name, field in _options(Bucket).items() if name != "by"}
+    lines = tuple(_option(name, field) for name, field in options.items())
+    names = "|".join(get_args(by.annotation))
+    found = []
+    for sentence in _one_line(by.description).split(". "):
+        side = re.match(r"Of (\w+) ", sentence)
+        pieces = re.split(rf"\b({names}): ", sentence)
+        for name, text in zip(pieces[1::2], pieces[2::2], strict=True):
+            said = text.strip(" ,.")
+            group = f"Of {side[1]}" if side else "Of both"
+            found.append(Choice(name, "|".join(options), said, (said, "", *lines), group))
+    return found
+
+
+def _inputs() -> list[Choice]:
+    """Returns the tables that a configuration can name, each with its options."""
+    found = []
+    for name in ("interactions", "canonical_items", "users", "items", "exposures"):
+        field = Config.model_fields[name]
+        model = get_args(field.annotation)[0]
+        found.append(replace(_component(name, model), text=_one_line(field.description)))
+    return found
+
+
+def _splits() -> list[Choice]:
+    """Returns each type of split that a configuration can have."""
+    union = get_args(Config.model_fields["split"].annotation)
+    return [_component(model.model_fields["type"].default, model) for model in union]
+
+
+def _stages() -> list[Choice]:
+    found = []
+    for name, preset in PRESETS.items():
+        metrics, depths = ", ".join(preset.metrics), ", ".join(map(str, preset.k))
+        unfit = [f"{metric} does not fit: {reason}" for metric, reason in preset.unfit.items()]
+        low, high = preset.depths
+        usual = f"usual K: {low:,} to {high:,} items"
+        lines = (f"metrics: {metrics}", f"k: {depths}", usual, *unfit)
+        found.append(Choice(name, "", f"{metrics} at {depths}", lines))
+    return found
 
 
 CHOICES: Final[Mapping[str, Callable[[], list[Choice]]]] = {
-    "metrics": lambda: [_component(name, metric) for name, metric in METRICS.items()],
+    "inputs": _inputs,
+    "metrics": lambda: sorted(
+        (_metric(name, metric) for name, metric in METRICS.items()),
+        key=lambda choice: list(_GROUPS.values()).index(choice.group),
+    ),
     "generators": lambda: [_component(name, made) for name, made in GENERATORS.items()],
     "policies": lambda: _fields(Policies),
-    "splits": lambda: [_component("time", TimeSplit), _component("files", FileSplit)],
+    "positives": lambda: _fields(Positive),
+    "splits": _splits,
     "buckets": _buckets,
+    "stages": _stages,
     "formats": lambda: [Choice(name, "", text, (text,)) for name, text in _FORMATS.items()],
 }
 """What can be listed, by the word that asks for it."""
 
 
 _KINDS: Final = {
+    "inputs": "the tables that can be given: log, users, items, what was shown",
     "metrics": "what can be computed, and the options of each",
     "generators": "what can produce lists: trained here, or read from files",
     "policies": "who and what is counted: repeats, cold users and items, empty truths",
+    "positives": "what a kind of positives can say, where clicks and purchases both count",
     "splits": "how train and test can be told apart",
-    "buckets": "what users or queries can be grouped by",
+    "buckets": "what users, queries or items can be grouped by",
+    "stages": "which metrics and K fit which stage of a recommender",
     "formats": "which files can be read",
 }
 
@@ -137,9 +247,14 @@ def choices_of(kind: str) -> list[Choice]:
         >>> [choice.name for choice in choices_of("policies")]
         ['zero_relevant', 'repeats', 'cold_users', 'cold_items']
     """
+    return CHOICES[_plural(kind)]()
+
+
+def _plural(kind: str) -> str:
+    """Returns the kind that is meant by a word: "policies" for "policy"."""
     for name in (kind, f"{kind}s", f"{kind.removesuffix('y')}ies"):
         if name in CHOICES:
-            return CHOICES[name]()
+            return name
     hint = did_you_mean(kind, CHOICES)
     raise ConfigError(Problem(f"unknown kind {kind!r}.{hint} Kinds: {', '.join(CHOICES)}"))
 
@@ -150,9 +265,9 @@ def explain(kind: str, name: str) -> Choice:
     Raises:
         ConfigError: there is no such kind, or it has no such choice.
     """
-    known: dict[str, Any] = {choice.name: choice for choice in choices_of(kind)}
+    known = {choice.name: choice for choice in choices_of(kind)}
     if name not in known:
         hint = did_you_mean(name, known)
-        raise ConfigError(Problem(f"unknown {kind} {name!r}.{hint} Choices: {', '.join(known)}"))
-    found: Choice = known[name]
-    return found
+        one = re.sub(r"s$", "", re.sub(r"ies$", "y", _plural(kind)))
+        raise ConfigError(Problem(f"unknown {one} {name!r}.{hint} Choices: {', '.join(known)}"))
+    return known[name]

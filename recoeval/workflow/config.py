@@ -10,14 +10,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import AfterValidator, BeforeValidator, Field, Strict
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
 from recoeval.analysis.constraints import Constraint, constrained_measures
+from recoeval.columns import COLDNESS, POSITIVES, QUOTA
 from recoeval.component import Component, Count, Flag
+from recoeval.data.aliases import CanonicalItems
 from recoeval.data.buckets import Bucket
+from recoeval.data.exposures import Exposures
+from recoeval.data.folds import LeaveLast, Rolling
+from recoeval.data.items import Items
 from recoeval.data.sources import Source
 from recoeval.data.splits import FileSplit, TimeSplit
 from recoeval.data.truth import GroundTruth, SeenRule, TrainingRule
+from recoeval.data.users import Users
 from recoeval.documents.loading import (
     Document,
     document_of,
@@ -27,11 +33,13 @@ from recoeval.documents.loading import (
     redacted_yaml,
     validate,
 )
+from recoeval.engine.checks import refuse_missing_roles
 from recoeval.errors import ConfigError, Problem, RecoevalError, did_you_mean
 from recoeval.generators import GENERATORS
 from recoeval.generators.base import Generator
 from recoeval.metrics import Measure, measures, parse_metric
 from recoeval.workflow.paths import absolute_paths, resolve_paths
+from recoeval.workflow.stages import StageName, with_preset
 
 __all__ = [
     "Config",
@@ -97,11 +105,19 @@ class Config(Component):
     """Name of the run's folder."""
     seed: Annotated[int, Strict(), Field(ge=0, lt=2**32)] = 7
     """Seed of everything random."""
+    stage: StageName | None = None
+    """What the lists are for: gives `metrics` and `k` where they are absent, and notes."""
     interactions: Source | None = None
     """The log."""
+    canonical_items: CanonicalItems | None = None
+    """Other ids of items: replaced before anything else."""
+    users: Users | None = None
+    """What is known of users, and who is left out."""
+    items: Items | None = None
+    """The catalogue, and since when its items can be listed."""
     query: Literal["user"] = "user"
     """Who asks for a list: each user once, at the cutoff."""
-    split: Annotated[TimeSplit | FileSplit, Field(discriminator="type")]
+    split: Annotated[TimeSplit | FileSplit | LeaveLast | Rolling, Field(discriminator="type")]
     """How train and test are told apart."""
     training: TrainingRule = TrainingRule()
     """What generators learn from."""
@@ -109,6 +125,8 @@ class Config(Component):
     """What counts as relevant."""
     seen: SeenRule = SeenRule()
     """What a list may not contain again."""
+    exposures: Exposures | None = None
+    """What was shown in the test window."""
     generators: Annotated[dict[Name, AnyGenerator], Field(min_length=1)]
     """What produces lists, by name."""
     baselines: tuple[str, ...] = ()
@@ -128,6 +146,11 @@ class Config(Component):
     engine: Engine = Engine()
     output: Output = Output()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _preset(cls, settings: Any) -> Any:
+        return with_preset(settings) if isinstance(settings, Mapping) else settings
+
 
 def json_schema() -> dict[str, Any]:
     """Returns the JSON Schema of a configuration file, short forms included."""
@@ -141,7 +164,8 @@ def json_schema() -> dict[str, Any]:
     short: list[dict[str, Any]] = [{"type": "null"}, {"const": False}]
     fields["generators"]["additionalProperties"] = {"anyOf": [*choices["oneOf"], *short]}
     text = {"type": "string"}
-    fields["interactions"]["anyOf"].append(text)
+    for name in ("interactions", "canonical_items"):
+        fields[name]["anyOf"].append(text)
     fields["constraints"]["items"] = {"anyOf": [fields["constraints"]["items"], text]}
     about = fields["k"].pop("description")
     one = {"type": "integer", "minimum": 1}
@@ -152,15 +176,16 @@ def json_schema() -> dict[str, Any]:
 
 
 def wanted_measures(config: Config) -> tuple[Measure, ...]:
-    """Returns what to compute: the metrics, and those that only constraints name.
+    """Returns what to compute: the metrics, and what constraints, losses and the audit read.
 
     Raises:
         ConfigError: a metric without K when there is none, or a K beyond the limit.
     """
     asked = measures(config.metrics, config.k)
-    known = {measure.label for measure in asked}
-    extra = constrained_measures(config.constraints)
-    return asked + tuple(dict.fromkeys(each for each in extra if each.label not in known))
+    extra = constrained_measures(config.constraints) + measures(["recall_ceiling"], ())
+    if config.exposures is not None:
+        extra += measures(["judged"], config.k)
+    return tuple({measure.label: measure for measure in (*asked, *extra)}.values())
 
 
 def list_depth(config: Config, measured: Sequence[Measure]) -> int:
@@ -181,10 +206,28 @@ def config_problems(config: Config, *, framed: bool) -> list[Problem]:
         if getattr(generator, "path", None) == ""
     ]
     try:
-        wanted_measures(config)
+        measured = wanted_measures(config)
+        refuse_missing_roles(measured, exposures=config.exposures is not None, catalogue=True)
     except ConfigError as error:
-        problems.extend(error.problems)
-    return problems
+        return [*problems, *error.problems]
+    return [*problems, *_table_problems(config, measured)]
+
+
+def _table_problems(config: Config, measured: Sequence[Measure]) -> Iterator[Problem]:
+    """Yields what needs a table of users or items that is not there."""
+    has_users = config.users is not None and config.users.table is not None
+    for name, bucket in config.buckets.items():
+        if bucket.column is not None or bucket.by == "item_age":
+            there, table = has_users, "users"
+            if bucket.side == "item":
+                there, table = config.items is not None, "items"
+            if not there:
+                text = f"by: {bucket.by} needs a table of {table}: {table}: {{table: ...}}"
+                yield Problem(text, f"buckets.{name}")
+    asked = [measure.label for measure in measured if measure.place.at == QUOTA]
+    if asked and not has_users:
+        text = f"{asked[0]} needs a column {QUOTA} of the users: users: {{table: ...}}"
+        yield Problem(text, "metrics")
 
 
 def _data_problems(config: Config, *, framed: bool) -> Iterator[Problem]:
@@ -200,10 +243,12 @@ def _data_problems(config: Config, *, framed: bool) -> Iterator[Problem]:
                 yield Problem("missing; the path of the rows", f"split.{side}.path")
         if config.seen.window is not None:
             yield Problem("a window needs a split by time", "seen.window")
+        if config.ground_truth.looks_ahead:
+            yield Problem("a horizon needs a split by time", "ground_truth")
         return
     if not framed and (log is None or not log.path):
         yield Problem("missing; the path of the log", "interactions")
-    if config.ground_truth.relevant is None:
+    if config.ground_truth.rule is None:
         yield Problem(
             "missing; say which rows count, e.g. \"event = 'click' AND dwell_seconds > 30\", "
             "or TRUE for all of them",
@@ -218,10 +263,12 @@ def _name_problems(config: Config) -> Iterator[Problem]:
         names = enumerate(constraint.generators or ())
         asked += [(f"{place}.generators", index, name) for index, name in names]
         bucket = constraint.bucket
-        if bucket is not None and bucket not in config.buckets:
+        # Parts of the truth that are always told apart.
+        own = [COLDNESS] + [POSITIVES] * (len(config.ground_truth.positives or ()) > 1)
+        if bucket is not None and bucket not in (*config.buckets, *own):
             yield Problem(
-                f"unknown bucket {bucket!r}.{did_you_mean(bucket, config.buckets)}"
-                f" Buckets: {', '.join(config.buckets) or 'none'}",
+                f"unknown bucket {bucket!r}.{did_you_mean(bucket, [*config.buckets, *own])}"
+                f" Buckets: {', '.join((*config.buckets, *own))}",
                 f"{place}.bucket",
             )
     for place, index, name in asked:

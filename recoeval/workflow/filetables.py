@@ -42,7 +42,7 @@ def evaluate_tables(
     """Returns the metrics of lists in files, and the verdict of the checks.
 
     Args:
-        tables: path of recs, of truth, and maybe of train and users.
+        tables: path of recs, of truth, and maybe of train, users, items and exposures.
         metrics: with commas between.
         k: depths with commas between.
         policies: texts name=value.
@@ -70,6 +70,8 @@ def evaluate_tables(
             k=depths,
             train=given.get("train"),
             users=given.get("users"),
+            items=given.get("items"),
+            exposures=given.get("exposures"),
             policies=chosen,
         )
         return found, found.check(constraints)

@@ -1,4 +1,4 @@
-"""The record of a run: what ran where, on which inputs, by which definitions."""
+"""What manifest.json holds: what ran where, on which inputs, by which definitions."""
 
 from __future__ import annotations
 
@@ -8,128 +8,73 @@ import os
 import platform
 import resource
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-from recoeval.analysis.results import Evaluation
 from recoeval.data.formats import find_files
+from recoeval.workflow.auditing import Outcome
 from recoeval.workflow.config import Config, Loaded
-from recoeval.workflow.preparation import FRAME, Log, Prepared
-from recoeval.workflow.progress import Progress
-from recoeval.workflow.store import COMPLETE
+from recoeval.workflow.logs import FRAME, Log
+from recoeval.workflow.notes import notes_of
+from recoeval.workflow.record import Record
+from recoeval.workflow.store import COMPLETE, COUNTS
 
-__all__ = ["Record", "definitions_of"]
-
-EARLIEST_YEAR = 1990
-"""Logs that end before it were probably read with a wrong unit of time."""
+__all__ = ["manifest_of"]
 
 PACKAGES = ("recoeval", "polars", "pyarrow", "numpy", "scipy", "implicit", "pydantic", "PyYAML")
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """Times of the stages of a run, told to a progress display as they pass."""
-
-    progress: Progress
-    started: datetime = field(default_factory=lambda: datetime.now(UTC))
-    stages: list[dict[str, Any]] = field(default_factory=list)
-
-    @contextmanager
-    def stage(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """Times a stage; yields a function that advances its progress by n of `total`."""
-        begin = perf_counter()
-        with self.progress.stage(name, total) as advance:
-            yield advance
-        self.stages.append({"stage": name, "seconds": round(perf_counter() - begin, 3)})
-
-    def manifest(
-        self, loaded: Loaded, log: Log, prepared: Prepared, evaluation: Evaluation, run_id: str
-    ) -> dict[str, Any]:
-        """Returns what manifest.json holds."""
-        config = loaded.config
-        finished = datetime.now(UTC)
-        values = loaded.masked(config.model_dump(mode="json", exclude_none=True))
-        return {
-            "recoeval": version("recoeval"),
-            "status": COMPLETE,
-            "name": config.name,
-            "run_id": run_id,
-            "started": self.started.isoformat(),
-            "finished": finished.isoformat(),
-            "seconds": round((finished - self.started).total_seconds(), 3),
-            "peak_memory_mb": _peak_memory_mb(),
-            "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
-            "host": {
-                "system": platform.platform(),
-                "machine": platform.machine(),
-                "cpus": os.cpu_count(),
-                "threads": prepared.train.threads,
-            },
-            "seed": config.seed,
-            "config_sha256": _fingerprint(values),
-            "inputs": loaded.masked(_inputs(config, log)),
-            "definitions": loaded.masked(evaluation.definitions),
-            "log": dict(prepared.log),
-            "split": prepared.split.as_dict(),
-            "truth": dict(evaluation.counts["truth"]),
-            "lists": dict(evaluation.counts["lists"]),
-            "buckets": {name: list(labels) for name, labels in evaluation.buckets.items()},
-            "measures": [measure.label for measure in evaluation.measures],
-            "generators": list(config.generators),
-            "baselines": list(config.baselines),
-            "stages": self.stages,
-            "notes": _notes(config, prepared),
-        }
-
-
-def definitions_of(config: Config, prepared: Prepared) -> dict[str, Any]:
-    """Returns the options that decide what the numbers mean."""
-    truth, training, seen = config.ground_truth, config.training, config.seen
+def manifest_of(
+    record: Record, loaded: Loaded, log: Log, outcome: Outcome, run_id: str
+) -> dict[str, Any]:
+    """Returns what manifest.json holds: the record of the run."""
+    config, evaluation = loaded.config, outcome.evaluation
+    folds = [part.prepared for part in outcome.parts]
+    finished = datetime.now(UTC)
+    values = loaded.masked(config.model_dump(mode="json", exclude_none=True))
     return {
-        "query": config.query,
-        "split": config.split.model_dump(mode="json", exclude={"train", "test"}, exclude_none=True)
-        if config.split.type == "files"
-        else config.split.model_dump(mode="json", exclude_none=True),
-        "cutoff": prepared.split.test.start,
-        "relevant": truth.relevant or "TRUE",
-        "gain": truth.gain or "1",
-        "train_rows": training.where or truth.relevant or "TRUE",
-        "train_weight": training.weight or "1",
-        "seen": seen.where or "train rows",
-        "seen_window": seen.model_dump(mode="json")["window"],
+        "recoeval": version("recoeval"),
+        "status": COMPLETE,
+        "name": config.name,
+        "run_id": run_id,
+        "started": record.started.isoformat(),
+        "finished": finished.isoformat(),
+        "seconds": round((finished - record.started).total_seconds(), 3),
+        "peak_memory_mb": _peak_memory_mb(),
+        "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
+        "host": {
+            "system": platform.platform(),
+            "machine": platform.machine(),
+            "cpus": os.cpu_count(),
+            "threads": folds[0].train.threads,
+        },
+        "seed": config.seed,
+        "config_sha256": _fingerprint(values),
+        "inputs": loaded.masked(_inputs(config, log)),
+        "definitions": loaded.masked(evaluation.definitions),
+        "log": {path: asdict(facts) for path, facts in log.facts.items()},
+        "roles": {role: dict(counts) for role, counts in log.roles.counts.items()},
+        "splits": [fold.sides() for fold in folds],
+        **{name: evaluation.counts[name] for name in COUNTS if name in evaluation.counts},
+        "buckets": {name: list(labels) for name, labels in evaluation.buckets.items()},
+        "measures": [measure.label for measure in evaluation.measures],
+        "generators": list(config.generators),
+        "baselines": list(config.baselines),
+        "stages": record.stages,
+        "notes": list(notes_of(config, log, folds, evaluation.measures)),
+        "audit": [finding.as_dict() for finding in outcome.findings],
+        "health": dict(outcome.health),
     }
-
-
-def _notes(config: Config, prepared: Prepared) -> list[str]:
-    """Returns what a reader of the numbers should know."""
-    notes = []
-    trained = [name for name, generator in config.generators.items() if generator.type == "als"]
-    if trained and prepared.train.threads > 1:
-        notes.append(
-            f"{', '.join(trained)}: trained with {prepared.train.threads} threads, so that the "
-            "factors differ in the last bits between runs; engine.threads: 1 makes them equal"
-        )
-    train, test = (prepared.log.get(f"split.{side}") for side in ("train", "test"))
-    if train and test and train["end"] and test["start"] and train["end"] >= test["start"]:
-        notes.append(
-            f"split.train goes on until {train['end']}, and split.test starts {test['start']}: "
-            "what is learned is partly later than what is asked for"
-        )
-    ends = [facts["end"] for facts in prepared.log.values() if facts["end"] is not None]
-    if ends and max(ends).year < EARLIEST_YEAR:
-        notes.append(f"all times lie before {EARLIEST_YEAR}: is timestamp_unit right?")
-    return notes
 
 
 def _inputs(config: Config, log: Log) -> list[dict[str, Any]]:
     """Returns path, size and content hash of every input file; a frame has none."""
     roles = {role: path for role, path in log.sources.items() if path != FRAME}
+    roles |= _tables(config)
     for name, generator in config.generators.items():
         path = getattr(generator, "path", None)
         if path is not None:
@@ -144,6 +89,18 @@ def _inputs(config: Config, log: Log) -> list[dict[str, Any]]:
         for role, path in roles.items()
         for file in _files(path, role)
     ]
+
+
+def _tables(config: Config) -> dict[str, str]:
+    """Returns the paths of the tables beside the log."""
+    users = config.users
+    paths = {
+        "canonical_items": config.canonical_items and config.canonical_items.path,
+        "users": users and users.table,
+        "users.exclude": users and users.exclude,
+        "items": config.items and config.items.table,
+    }
+    return {role: path for role, path in paths.items() if path}
 
 
 def _files(path: str, role: str) -> list[Path]:

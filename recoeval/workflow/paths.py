@@ -14,6 +14,7 @@ from recoeval.documents.validation import Document
 __all__ = ["absolute_paths", "resolve_paths"]
 
 PATH = "path"
+_TABLES = (("users", "table"), ("users", "exclude"), ("items", "table"))
 _ELSEWHERE = re.compile(r"~|[a-z][a-z0-9+]+://")
 
 
@@ -24,7 +25,8 @@ def resolve_paths(document: Document) -> Document:
     mapping to the current folder. "~", absolute paths and URLs stay as they are.
 
     Args:
-        document: with explicit forms: every path is the value of a key "path".
+        document: with explicit forms: every path is the value of a key "path", or names a
+            table of users or items.
     """
     data, written = copy.deepcopy(document.data), dict(document.written)
     for location, origin in document.origins.items():
@@ -33,12 +35,13 @@ def resolve_paths(document: Document) -> Document:
         parent = data
         for key in location[:-1]:
             parent = parent[key]  # type: ignore[index]
-        text = parent[PATH]
+        name = str(location[-1])
+        text = parent[name]
         if not isinstance(text, str) or not text or _ELSEWHERE.match(text):
             continue
         folder = Path(origin.source).parent if origin.line else Path()
         if origin.line:
-            parent[PATH] = os.path.normpath(folder / text)
+            parent[name] = os.path.normpath(folder / text)
         if location in written and not Path(text).is_absolute():
             # What is stored with the run is relative to the same folder.
             own = written[location]
@@ -57,6 +60,8 @@ def absolute_paths(data: Any, location: tuple[str | int, ...] = ()) -> Any:
 
 def _is_path(location: tuple[str | int, ...]) -> bool:
     """Returns whether a place holds a path: a column may have the name as well."""
+    if location in _TABLES:
+        return True
     of_generator = location[:1] == ("generators",) and len(location) == 3
     of_columns = location[-2:-1] in (("columns",), ("derive",)) and not of_generator
     return location[-1:] == (PATH,) and not of_columns

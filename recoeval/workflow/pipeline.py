@@ -7,17 +7,16 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from recoeval.analysis.results import Evaluation
-from recoeval.analysis.suspicion import find_cold_hits
+from recoeval.analysis.findings import doubts
 from recoeval.analysis.verdict import Verdict, check_constraints
-from recoeval.columns import GENERATOR
 from recoeval.evaluation import Evaluator
+from recoeval.workflow.auditing import Outcome, Part, examine
 from recoeval.workflow.config import Config, Loaded, load_config, wanted_measures
-from recoeval.workflow.manifest import Record
-from recoeval.workflow.preparation import Prepared, open_log, prepare
+from recoeval.workflow.logs import Fold, Log, open_log
+from recoeval.workflow.manifest import manifest_of
+from recoeval.workflow.preparation import prepare
 from recoeval.workflow.progress import Progress, Silent
+from recoeval.workflow.record import Record
 from recoeval.workflow.scoring import Work
 from recoeval.workflow.store import Run, RunDirectory
 
@@ -53,49 +52,49 @@ def run(
 
 
 def _run(loaded: Loaded, frame: object | None, record: Record) -> Run:
-    config, measured = loaded.config, wanted_measures(loaded.config)
+    config = loaded.config
     directory = RunDirectory.create(config.output.path, config.name)
     try:
         with record.stage("read the log"):
             log = open_log(config, now=datetime.now(UTC), frame=frame)
-        with record.stage("split and ground truth"):
-            prepared = prepare(config, log)
-        with record.stage("buckets"):
-            evaluator = Evaluator.of(
-                prepared.truth,
-                measured,
-                seen=prepared.seen,
-                activity=prepared.activity,
-                buckets=config.buckets,
-            )
-        work = Work(config, prepared, evaluator, directory, record)
-        channels = {name: work.evaluate(name) for name in config.generators}
-        with record.stage("summary and constraints"):
-            evaluation = work.summarise(channels)
-            verdict = _judge(config, prepared, evaluation)
+        parts = [_fold(config, log, fold, directory, record) for fold in log.folds]
+        with record.stage("constraints"):
+            outcome = Outcome.of(log, parts)
+            verdict = _judge(config, outcome)
         with record.stage("write"):
-            manifest = record.manifest(loaded, log, prepared, evaluation, directory.run_id)
+            manifest = manifest_of(record, loaded, log, outcome, directory.run_id)
             text = loaded.stored_yaml()
-            return directory.finish(evaluation, verdict, config=text, manifest=manifest)
+            return directory.finish(outcome.evaluation, verdict, config=text, manifest=manifest)
     finally:
         directory.discard_unfinished()
 
 
-def _judge(config: Config, prepared: Prepared, evaluation: Evaluation) -> Verdict:
+def _fold(config: Config, log: Log, fold: Fold, directory: RunDirectory, record: Record) -> Part:
+    """Returns what one fold gives: split, truth, lists, numbers, audit."""
+    record = record.within(f"fold {fold.number}: " if len(log.folds) > 1 else "")
+    with record.stage("split and ground truth"):
+        prepared = prepare(config, log, fold)
+    with record.stage("buckets"):
+        evaluator = Evaluator.of(
+            prepared.truth,
+            wanted_measures(config),
+            background=prepared.background,
+            buckets=config.buckets,
+        )
+    work = Work(config, prepared, evaluator, record, directory)
+    channels = {name: work.evaluate(name) for name in config.generators}
+    with record.stage("summary"):
+        evaluation = work.summarise(channels)
+    with record.stage("audit"):
+        return Part(prepared, evaluation, *examine(log, work, channels, evaluation))
+
+
+def _judge(config: Config, outcome: Outcome) -> Verdict:
+    evaluation = outcome.evaluation
     verdict = check_constraints(
         config.constraints,
         evaluation.summary,
         baselines=config.baselines,
         labels=evaluation.buckets,
     )
-    suspicions = []
-    for name, generator in config.generators.items():
-        reason = find_cold_hits(
-            evaluation.hits.filter(pl.col(GENERATOR) == name),
-            prepared.truth.queries,
-            prepared.train.rows,
-            serves_cold_users=generator.serves_cold_users,
-            serves_cold_items=generator.serves_cold_items,
-        )
-        suspicions += [(name, reason)] if reason else []
-    return verdict.doubted(suspicions)
+    return verdict.doubted(doubts(outcome.findings))

@@ -7,20 +7,19 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
 from recoeval.analysis.constraints import constrained_measures
+from recoeval.component import Component
 from recoeval.data.failures import dtype_name
-from recoeval.data.rules import compile_rule
-from recoeval.data.sources import Source, scan_interactions
-from recoeval.data.splits import FileSplit
 from recoeval.data.truth import Policies
-from recoeval.errors import ConfigError, Problem, RecoevalError
-from recoeval.generators.precomputed import Precomputed
+from recoeval.errors import ConfigError
 from recoeval.workflow.config import Config, list_depth, load_config, wanted_measures
-from recoeval.workflow.preparation import require_times, side_source
+from recoeval.workflow.definitions import rules_of
+from recoeval.workflow.headers import find_misfits, read_headers
+from recoeval.workflow.logs import sources_of
 
 __all__ = ["Plan", "plan", "type_in_words"]
 
@@ -50,7 +49,10 @@ class Plan:
         return {
             "name": self.config.name,
             "inputs": self.inputs,
-            "rules": _rules(shown),
+            "rules": {
+                **rules_of(shown),
+                "policies": {name: shown["ground_truth"][name] for name in Policies.model_fields},
+            },
             "generators": {name: _told(each) for name, each in shown["generators"].items()},
             "depth": self.depth,
             "metrics": self.measures,
@@ -64,25 +66,6 @@ class Plan:
 def _told(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the settings that say something."""
     return {name: value for name, value in settings.items() if value not in ({}, [], "auto")}
-
-
-def _rules(shown: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what decides the numbers, under the names that the report gives it."""
-    truth, training, seen = shown["ground_truth"], shown["training"], shown["seen"]
-    split = shown["split"]
-    if split["type"] == "files":
-        split = {"type": "files"}  # the files are inputs
-    return {
-        "query": shown["query"],
-        "split": split,
-        "relevant": truth.get("relevant", "TRUE"),
-        "gain": truth.get("gain", "1"),
-        "train_rows": training.get("where", truth.get("relevant", "TRUE")),
-        "train_weight": training.get("weight", "1"),
-        "seen": seen.get("where", "train rows"),
-        "seen_window": seen.get("window"),
-        "policies": {name: truth[name] for name in Policies.model_fields},
-    }
 
 
 def _constraints(config: Config) -> list[dict[str, Any]]:
@@ -119,16 +102,12 @@ def plan(
     """
     loaded = load_config(config, sets=set, date=date)
     with loaded.locating_errors():
-        schemas, problems = _schemas(loaded.config)
-        problems += _rule_problems(loaded.config, schemas)
+        schemas, problems = read_headers(loaded.config)
+        problems += find_misfits(loaded.config, schemas)
         if problems:
             raise ConfigError(*problems)
     measured = wanted_measures(loaded.config)
-    sources = _sources(loaded.config)
-    read = {
-        name: source.model_dump(mode="json", exclude_defaults=True)
-        for name, source in sources.items()
-    }
+    read = _how_read(loaded.config)
     found = {
         name: {column: type_in_words(dtype) for column, dtype in schema.items()}
         for name, schema in schemas.items()
@@ -143,6 +122,22 @@ def plan(
         tuple(measure.label for measure in measured),
         list_depth(loaded.config, measured),
     )
+
+
+def _how_read(config: Config) -> dict[str, dict[str, Any]]:
+    """Returns how each input but the lists is read, defaults left out."""
+    inputs: dict[str, Component | None] = {**sources_of(config), "users": config.users}
+    inputs |= {"canonical_items": config.canonical_items, "items": config.items}
+    read = {
+        name: each.model_dump(mode="json", exclude_defaults=True)
+        for name, each in inputs.items()
+        if each is not None
+    }
+    users = read.get("users", {})
+    users.pop("max_rows_per_day", None)
+    if "exclude" in users:
+        read["users.exclude"] = {"path": users.pop("exclude")}
+    return read
 
 
 def type_in_words(dtype: pl.DataType) -> str:
@@ -164,64 +159,3 @@ def type_in_words(dtype: pl.DataType) -> str:
         return "text"
     words = {pl.Boolean(): "true or false", pl.Date(): "date", pl.Null(): "nothing but nulls"}
     return words.get(dtype, dtype_name(dtype).lower())
-
-
-def _sources(config: Config) -> dict[str, Source]:
-    split = config.split
-    if isinstance(split, FileSplit):
-        return {
-            "split.train": side_source(config, split.train),
-            "split.test": side_source(config, split.test),
-        }
-    return {"interactions": config.interactions or Source()}
-
-
-def _schemas(config: Config) -> tuple[dict[str, pl.Schema], list[Problem]]:
-    """Returns the columns of each input, and what is wrong with the headers."""
-    schemas: dict[str, pl.Schema] = {}
-    problems: list[Problem] = []
-    for path, source in _sources(config).items():
-        try:
-            schemas[path] = scan_interactions(source, path=path).collect_schema()
-        except ConfigError as error:
-            problems += error.problems
-    for name, generator in config.generators.items():
-        if isinstance(generator, Precomputed):
-            what = f"lists[{name}]"
-            try:
-                schemas[what] = generator.read(what).collect_schema()
-            except ConfigError as error:
-                problems += [
-                    Problem(each.message, f"generators.{name}.{each.path}")
-                    for each in error.problems
-                ]
-    if "interactions" in schemas:
-        require_times(schemas["interactions"])
-    return schemas, problems
-
-
-def _rule_problems(config: Config, schemas: Mapping[str, pl.Schema]) -> list[Problem]:
-    """Returns what is wrong with the rules over the columns of the log."""
-    both = ("interactions", "interactions")
-    train, test = ("split.train", "split.test") if config.split.type == "files" else both
-    kind: Literal["boolean", "numeric"]
-    problems: list[Problem] = []
-    # Without a rule of its own, training goes by the ground truth.
-    by_truth = config.ground_truth.relevant if config.training.where is None else None
-    for path, text, side in (
-        ("ground_truth.relevant", config.ground_truth.relevant, test),
-        ("ground_truth.relevant", by_truth if train != test else None, train),
-        ("ground_truth.gain", config.ground_truth.gain, test),
-        ("training.where", config.training.where, train),
-        ("training.weight", config.training.weight, train),
-        ("seen.where", config.seen.where, train),
-    ):
-        if text is None or side not in schemas:
-            continue
-        kind = "numeric" if path.endswith(("gain", "weight")) else "boolean"
-        source = _sources(config)[side].path or side
-        try:
-            compile_rule(text, schemas[side], path=path, kind=kind, source=source)
-        except RecoevalError as error:
-            problems += error.problems
-    return problems

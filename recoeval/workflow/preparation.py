@@ -1,10 +1,9 @@
-"""From the log to what generators learn from and what their lists are held against."""
+"""From a fold of the log to what generators learn from and what their lists are held against."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -18,216 +17,147 @@ from recoeval.columns import (
     USER_ID,
     WEIGHT,
 )
+from recoeval.data.background import Background, count_train_users
+from recoeval.data.exposures import find_exposed
 from recoeval.data.failures import reading
-from recoeval.data.queries import queries_of_users
 from recoeval.data.rules import compile_rule
-from recoeval.data.sources import LogFacts, Source, check_interactions, scan_interactions
-from recoeval.data.splits import (
-    FileSplit,
-    SplitReport,
-    Windows,
-    find_windows,
-    report_split,
-    since,
-)
-from recoeval.data.truth import Truth, apply_policies, find_relevant, train_rows
+from recoeval.data.splits import SplitReport, report_split, since
+from recoeval.data.truth import Relevant, Truth, apply_policies, find_relevant, train_rows
 from recoeval.errors import ConfigError, DataError, Problem
 from recoeval.generators.base import Train
 from recoeval.workflow.config import Config
+from recoeval.workflow.logs import Fold, Log
 
-__all__ = ["FRAME", "Log", "Prepared", "open_log", "prepare"]
-
-FRAME = "<frame>"
-"""What a log is called that is no file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """The log, split; nothing is read yet but headers and the ends.
-
-    Args:
-        train: rows of the train window.
-        test: rows of the test window.
-        whole: all rows; None for a split by files.
-        windows: half-open windows in UTC; None for a split by files.
-        facts: for each source what its check found.
-        sources: for each source its path.
-    """
-
-    train: pl.LazyFrame
-    test: pl.LazyFrame
-    whole: pl.LazyFrame | None
-    windows: Windows | None
-    facts: Mapping[str, LogFacts]
-    sources: Mapping[str, str]
+__all__ = ["Prepared", "prepare"]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What the generators and the evaluator need.
+    """What the generators and the evaluator need of a fold.
 
     Args:
+        fold: its two sides.
         train: what generators learn from.
         truth: what lists are held against.
-        seen: distinct (user_id, item_id) pairs.
-        activity: user_id, train_interactions, train_rows.
+        background: what else is known of users and items.
         split: rows, users and items of each side.
         counts: what rules and policies kept and dropped.
-        log: facts of each source: rows, first and last time, exact duplicates.
     """
 
+    fold: Fold
     train: Train
     truth: Truth
-    seen: pl.LazyFrame
-    activity: pl.LazyFrame
+    background: Background
     split: SplitReport
     counts: Mapping[str, int]
-    log: Mapping[str, Any]
+
+    def sides(self) -> dict[str, Any]:
+        """Returns the split report as plain values, with the fold's number."""
+        return {"fold": self.fold.number, **self.split.as_dict()}
 
 
-def side_source(config: Config, side: Source) -> Source:
-    """Returns a side's source with what `interactions` says of both sides."""
-    if config.interactions is None:
-        return side
-    own = {name: getattr(side, name) for name in side.model_fields_set}
-    return config.interactions.model_copy(update=own)
-
-
-def open_log(config: Config, *, now: datetime, frame: object | None = None) -> Log:
-    """Returns the log, checked and split.
-
-    Args:
-        config: the configuration.
-        now: the time of the run, UTC; later rows are an error.
-        frame: the log as a frame, read instead of its path.
-
-    Raises:
-        ConfigError: columns or rules that do not fit the files.
-        DataError: missing, unreadable or wrong data, or an empty side.
-    """
-    if isinstance(config.split, FileSplit):
-        return _open_sides(config, config.split, now)
-    source = config.interactions or Source()
-    rows, facts = _open(source, "interactions", now, frame)
-    require_times(rows.collect_schema())
-    with reading("interactions"):
-        windows = find_windows(config.split, rows)
-    return Log(
-        windows.train(rows),
-        windows.test(rows),
-        rows,
-        windows,
-        {"interactions": facts},
-        {"interactions": FRAME if frame is not None else source.path or ""},
-    )
-
-
-def require_times(log: pl.Schema) -> None:
-    """Checks that a log can be split by time.
-
-    Raises:
-        DataError: it has no timestamps.
-    """
-    if TIMESTAMP not in log:
-        text = "a split by time needs times. Name the column: columns: {timestamp: ...}"
-        raise DataError(Problem(text, "interactions.timestamp"))
-
-
-def _open(
-    source: Source, path: str, now: datetime, frame: object | None = None
-) -> tuple[pl.LazyFrame, LogFacts]:
-    """Returns the rows of a source, without duplicates if asked, and the facts before that."""
-    kept = source.model_copy(update={"duplicates": "keep"})
-    rows = scan_interactions(kept, path=path, frame=frame)
-    facts = check_interactions(rows, path=path, now=now)
-    return (rows.unique() if source.duplicates == "drop" else rows), facts
-
-
-def _open_sides(config: Config, split: FileSplit, now: datetime) -> Log:
-    sides, facts, sources = {}, {}, {}
-    for name, own in (("train", split.train), ("test", split.test)):
-        source = side_source(config, own)
-        path = f"split.{name}"
-        sides[name], facts[path] = _open(source, path, now)
-        sources[path] = source.path or ""
-    for column in (USER_ID, ITEM_ID):
-        types = {name: rows.collect_schema()[column] for name, rows in sides.items()}
-        if types["train"] != types["test"]:
-            raise DataError(
-                Problem(
-                    f"{types['test']}, but split.train has {types['train']}. "
-                    f"Cast one side: {column}_type: text",
-                    f"split.test.{column}",
-                )
-            )
-    return Log(sides["train"], sides["test"], None, None, facts, sources)
-
-
-def prepare(config: Config, log: Log) -> Prepared:
-    """Returns train rows, truth, seen pairs and activity of a log.
+def prepare(config: Config, log: Log, fold: Fold) -> Prepared:
+    """Returns train rows, truth and background of a fold.
 
     Args:
         config: the configuration.
         log: result of `open_log`.
+        fold: one of its folds.
 
     Raises:
         ConfigError: a rule that does not fit the log.
         DataError: rules that leave no train row or no relevant pair, bad gains or weights.
     """
-    said = ", ".join(log.sources.values())
     with reading("interactions"):
-        split = report_split(log.train, log.test, log.whole, log.windows)
-        relevant = find_relevant(log.test, config.ground_truth, source=said)
-        rows = _train_rows(config, log, said)
-        seen = _seen(config, log, rows, said)
-        activity = _count(log.train, TRAIN_INTERACTIONS).join(
-            _count(rows.lazy(), TRAIN_ROWS), on=USER_ID, how="left"
+        split = _report(log, fold)
+        relevant = find_relevant(
+            fold.test,
+            config.ground_truth,
+            source=log.said,
+            query_time=fold.query_time,
+            later=fold.windows.later(log.whole) if fold.windows and log.whole is not None else None,
         )
-        truth = _apply_policies(config, log, relevant.pairs, rows, seen)
-        known_activity = activity.collect(engine="streaming").lazy()
-    end = log.windows.train_end if log.windows else None
-    excluded = seen if config.ground_truth.repeats == "exclude" else None
+        rows = _train_rows(config, fold, log.said)
+        shown = None
+        if config.exposures is not None:
+            shown = find_exposed(fold.test, config.exposures, source=log.said)
+        background = replace(
+            _background(config, fold, rows, log),
+            exposed=None if shown is None else shown.pairs.lazy(),
+        )
+        truth = _apply_policies(config, fold, relevant, background)
+    excluded = background.seen if config.ground_truth.repeats == "exclude" else None
     threads = config.engine.threads or pl.thread_pool_size()
     return Prepared(
-        Train(rows.lazy(), excluded, end, config.seed, threads),
+        fold,
+        Train(rows.lazy(), excluded, fold.train_end, config.seed, threads, log.roles.aliases),
         truth,
-        seen,
-        known_activity,
+        background,
         split,
-        {**relevant.counts, **truth.counts, "train_rows": rows.height},
-        {name: asdict(facts) for name, facts in log.facts.items()},
+        {
+            **relevant.counts,
+            **truth.counts,
+            "train_rows": rows.height,
+            **({} if shown is None else shown.counts),
+        },
     )
 
 
-def _train_rows(config: Config, log: Log, said: str) -> pl.DataFrame:
-    rows = train_rows(log.train, config.training, config.ground_truth, source=said)
+def _report(log: Log, fold: Fold) -> SplitReport:
+    report = report_split(fold.train, fold.test, log.whole, fold.windows)
+    if fold.cutoffs is None:
+        return report
+    return replace(report, users_too_short=fold.cutoffs.counts["users_too_short"])
+
+
+def _train_rows(config: Config, fold: Fold, said: str) -> pl.DataFrame:
+    rows = train_rows(fold.train, config.training, config.ground_truth, source=said)
     names = rows.collect_schema().names()
     wanted = [name for name in (USER_ID, ITEM_ID, TIMESTAMP, WEIGHT) if name in names]
     found = rows.select(wanted).collect(engine="streaming")
     if found.is_empty():
-        rule = "training.where" if config.training.where else "ground_truth.relevant"
-        text = config.training.where or config.ground_truth.relevant
+        rule = "training.where" if config.training.where else _rule_place(config)
+        text = config.training.where or config.ground_truth.rule
         raise DataError(Problem(f"no row of the train window passes {text!r}", rule))
     return found
 
 
-def _seen(config: Config, log: Log, rows: pl.DataFrame, said: str) -> pl.LazyFrame:
+def _rule_place(config: Config) -> str:
+    return f"ground_truth.{'positives' if config.ground_truth.positives else 'relevant'}"
+
+
+def _background(config: Config, fold: Fold, rows: pl.DataFrame, log: Log) -> Background:
+    """Returns what is known of users and items besides the truth."""
+    activity = _count(fold.train, TRAIN_INTERACTIONS).join(
+        _count(rows.lazy(), TRAIN_ROWS), on=USER_ID, how="left"
+    )
+    popularity, users = count_train_users(rows.lazy())
+    return Background(
+        seen=_seen(config, fold, rows, log.said),
+        activity=activity.collect(engine="streaming").lazy(),
+        popularity=popularity,
+        train_users=users,
+        items=log.roles.items,
+        users=log.roles.users,
+    )
+
+
+def _seen(config: Config, fold: Fold, rows: pl.DataFrame, said: str) -> pl.LazyFrame:
     """Returns the distinct pairs that lists may not contain again."""
     seen = config.seen
     candidates = rows.lazy()
     if seen.where is not None:
         rule = compile_rule(
             seen.where,
-            log.train.collect_schema(),
+            fold.train.collect_schema(),
             path="seen.where",
             kind="boolean",
             source=said,
         )
-        candidates = log.train.filter(rule)
-    end = log.windows.train_end if log.windows else None
-    if seen.window is not None and end is None:
+        candidates = fold.train.filter(rule)
+    if seen.window is not None and fold.train_end is None:
         raise ConfigError(Problem("a window needs a split by time", "seen.window"))
-    recent = candidates.filter(since(end, seen.window))
+    recent = candidates.filter(since(fold.train_end, seen.window))
     return recent.select(USER_ID, ITEM_ID).unique().collect(engine="streaming").lazy()
 
 
@@ -236,20 +166,24 @@ def _count(rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
 
 
 def _apply_policies(
-    config: Config,
-    log: Log,
-    relevant: pl.DataFrame,
-    rows: pl.DataFrame,
-    seen: pl.LazyFrame,
+    config: Config, fold: Fold, relevant: Relevant, background: Background
 ) -> Truth:
-    cutoff = log.windows.cutoff if log.windows else None
-    universe = queries_of_users(log.test.select(USER_ID), cutoff).collect(engine="streaming")
+    universe = fold.universe()
+    # With a horizon a query may have relevant rows after the test window alone.
+    beyond = relevant.pairs.lazy().select(USER_ID)
+    queries = pl.concat([universe, fold.asked_by(beyond)]).unique().sort(USER_ID)
+    warm_users = background.activity
+    warm_items = background.popularity
     return apply_policies(
-        relevant.rename({USER_ID: QUERY_ID}).lazy(),
-        universe,
+        relevant.pairs.rename({USER_ID: QUERY_ID}).lazy(),
+        queries,
         config.ground_truth,
         universe=universe,
-        seen=seen,
-        warm_users=rows.lazy().select(USER_ID),
-        warm_items=rows.lazy().select(ITEM_ID),
+        seen=background.seen,
+        warm_users=None
+        if warm_users is None
+        else warm_users.filter(pl.col(TRAIN_ROWS) > 0).select(USER_ID),
+        warm_items=None if warm_items is None else warm_items.lazy().select(ITEM_ID),
+        kinds=None if relevant.kinds is None else relevant.kinds.rename({USER_ID: QUERY_ID}),
+        kind_labels=tuple(config.ground_truth.positives or ()),
     )

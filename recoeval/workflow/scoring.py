@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from recoeval.analysis.auditview import AuditedLists
 from recoeval.analysis.results import Evaluation
-from recoeval.columns import ITEM_ID, QUERY_ID
+from recoeval.columns import ITEM_ID, QUERY_ID, QUOTA
 from recoeval.data.common_ids import require_overlap, unlike_types
 from recoeval.data.failures import gist, reading
 from recoeval.data.inputs import count_lists
@@ -18,11 +19,12 @@ from recoeval.data.queries import blocks_of
 from recoeval.engine.local import Scored
 from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
 from recoeval.evaluation import Evaluator
-from recoeval.generators.base import Fitted
-from recoeval.generators.precomputed import Files
+from recoeval.generators.base import Fitted, Generator
+from recoeval.generators.precomputed import Files, Precomputed
 from recoeval.workflow.config import Config, list_depth
-from recoeval.workflow.manifest import Record, definitions_of
+from recoeval.workflow.definitions import definitions_of
 from recoeval.workflow.preparation import Prepared
+from recoeval.workflow.record import Record
 from recoeval.workflow.store import RunDirectory
 
 __all__ = ["Channel", "Work"]
@@ -36,10 +38,17 @@ _REMEDIES = {QUERY_ID: f": user_id_type: text {_LOST}", ITEM_ID: f": item_id_typ
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What one generator gave: its scored blocks and the counts of its lists."""
+    """What one generator gave.
+
+    Args:
+        parts: its scored blocks.
+        counts: of its lists.
+        audited: what the audit looks at.
+    """
 
     parts: tuple[Scored, ...]
     counts: Mapping[str, int]
+    audited: AuditedLists
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +59,15 @@ class Work:
         config: the configuration.
         prepared: what generators learn from and lists are held against.
         evaluator: scores lists.
-        directory: where lists are stored if asked.
         record: is told each stage.
+        directory: where lists are stored if asked; None: nowhere.
     """
 
     config: Config
     prepared: Prepared
     evaluator: Evaluator
-    directory: RunDirectory
     record: Record
+    directory: RunDirectory | None = None
 
     def evaluate(self, name: str) -> Channel:
         """Returns what a generator gives, block by block of queries.
@@ -73,31 +82,37 @@ class Work:
                 fitted = generator.fit(self.prepared.train)
             with self.record.stage(f"{name}: lists", queries.height) as advance:
                 if isinstance(fitted, Files):
-                    channel = self._read(name, fitted)
+                    channel = self._read(name, fitted, generator)
                     advance(queries.height)
-                else:
-                    channel = self._recommend(name, fitted, generator.block, advance)
-        return channel
+                    return channel
+                return self._recommend(name, fitted, generator, advance)
 
     def _recommend(
-        self, name: str, fitted: Fitted, size: int | None, advance: Callable[[int], None]
+        self, name: str, fitted: Fitted, generator: Generator, advance: Callable[[int], None]
     ) -> Channel:
         """Returns what a trained generator gives; only one block of lists is held at a time."""
         queries = self.prepared.truth.queries
         depth = self._depth()
         parts, rows, lists_made = [], 0, 0
-        size = max(1, min(size or queries.height, ROWS_AT_ONCE // depth))
-        for number, block in enumerate(blocks_of(queries, size)):
+        size = max(1, min(generator.block or queries.height, ROWS_AT_ONCE // depth))
+        for block in blocks_of(queries, size):
             lists = fitted.recommend(block, depth).collect()
-            if self.config.output.recommendations:
-                self.directory.write_lists(name, number, lists)
-            parts.append(self.evaluator.score(lists.lazy(), block))
+            if self.directory is not None and self.config.output.recommendations:
+                self.directory.write_lists(name, lists, fold=self.prepared.fold.number)
+            scored = self.evaluator.score(
+                lists.lazy(),
+                block,
+                serves_cold_users=generator.serves_cold_users,
+                serves_cold_items=generator.serves_cold_items,
+            )
+            parts.append(scored)
             rows += lists.height
             lists_made += lists[QUERY_ID].n_unique()
             advance(block.height)
-        return Channel(tuple(parts), {"rows": rows, "lists": lists_made})
+        counts = {"rows": rows, "lists": lists_made}
+        return Channel(tuple(parts), counts, _served_by(generator))
 
-    def _read(self, name: str, files: Files) -> Channel:
+    def _read(self, name: str, files: Files, generator: Generator) -> Channel:
         """Returns what lists from files give; they are checked, and never held whole."""
         what, queries = f"lists[{name}]", self.prepared.truth.queries
         rows, pairs = self.prepared.train.rows, self.prepared.truth.pairs.lazy()
@@ -117,10 +132,16 @@ class Work:
             require_overlap(files.lists, items, ITEM_ID, what, "the log")
             counts = count_lists(files.lists, facts, queries)
             lists = files.recommend(queries, self._depth())
-            return Channel((self.evaluator.score(lists),), counts)
+            return Channel((self.evaluator.score(lists),), counts, _audited(generator, files, what))
 
     def _depth(self) -> int:
-        return list_depth(self.config, self.evaluator.scorer.measures)
+        """Returns the length of trained lists: the largest K, or quota where one is read."""
+        measured = self.evaluator.scorer.measures
+        depth, queries = list_depth(self.config, measured), self.evaluator.scorer.queries
+        if QUOTA not in queries.columns or all(each.place.at != QUOTA for each in measured):
+            return depth
+        quotas: list[int] = queries[QUOTA].drop_nulls().to_list()
+        return max(depth, *quotas)
 
     def summarise(self, channels: Mapping[str, Channel]) -> Evaluation:
         """Returns the result tables of all generators."""
@@ -130,9 +151,24 @@ class Work:
                 "truth": dict(self.prepared.counts),
                 "lists": {name: dict(channel.counts) for name, channel in channels.items()},
             },
-            definitions=definitions_of(self.config, self.prepared),
+            definitions=definitions_of(
+                self.config, self.prepared, self.evaluator.groups.buckets.edges
+            ),
             baselines=self.config.baselines,
+            fold=self.prepared.fold.number,
         )
+
+
+def _served_by(generator: Generator) -> AuditedLists:
+    return AuditedLists(generator.serves_cold_users, generator.serves_cold_items)
+
+
+def _audited(generator: Generator, files: Files, what: str) -> AuditedLists:
+    """Returns what the audit looks at of lists from files."""
+    served = replace(_served_by(generator), rows=files.lists)
+    if not isinstance(generator, Precomputed):
+        return served
+    return replace(served, built=generator.built(what), max_age=generator.max_age)
 
 
 @contextmanager

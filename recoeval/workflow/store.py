@@ -31,8 +31,12 @@ CONSTRAINTS = "constraints.json"
 SUMMARY = "summary.parquet"
 PER_QUERY = "per_query"
 HITS = "hits"
+LOST = "lost"
+LOSS = "loss.parquet"
 RECOMMENDATIONS = "recommendations"
 COMPLETE = "complete"
+COUNTS = ("truth", "lists", "folds")
+"""What the manifest holds of the counts of an evaluation; `folds` where there are several."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,11 +78,31 @@ class Run:
         """HITS, one row a relevant item found."""
         return self.evaluation.hits
 
+    @property
+    def lost(self) -> pl.DataFrame:
+        """LOST, one row a relevant item that is in no list, and why."""
+        return self.evaluation.lost
+
+    @property
+    def loss(self) -> pl.DataFrame:
+        """LOSS, relevant items by cause, one row a generator, bucket and K."""
+        return self.evaluation.loss
+
+    @property
+    def folds(self) -> pl.DataFrame:
+        """The mean of each number over the folds and its spread; empty with one fold."""
+        return self.evaluation.folds
+
     def value(
-        self, metric: str, generator: str | None = None, bucket: str | None = None
+        self,
+        metric: str,
+        generator: str | None = None,
+        bucket: str | None = None,
+        *,
+        fold: int | None = None,
     ) -> float | None:
         """Returns one number; see `Evaluation.value`."""
-        return self.evaluation.value(metric, generator, bucket)
+        return self.evaluation.value(metric, generator, bucket, fold=fold)
 
     def check(
         self, constraints: Sequence[str | Mapping[str, Any] | Constraint] | Mapping[str, Any]
@@ -161,11 +185,13 @@ class RunDirectory:
         if not (self.path / MANIFEST).is_file():
             shutil.rmtree(self.path, ignore_errors=True)
 
-    def write_lists(self, generator: str, number: int, lists: pl.DataFrame) -> None:
+    def write_lists(self, generator: str, lists: pl.DataFrame, *, fold: int = 0) -> None:
         """Writes RECOMMENDATIONS of one block of a generator, whose name is checked before."""
-        keys = (pl.lit(0, pl.Int64).alias(FOLD), pl.lit(generator).alias(GENERATOR))
+        keys = (pl.lit(fold, pl.Int64).alias(FOLD), pl.lit(generator).alias(GENERATOR))
         table = lists.select(*keys, QUERY_ID, ITEM_ID, RANK, SCORE).sort(QUERY_ID, RANK)
-        self._write_table(f"{RECOMMENDATIONS}/{generator}/part-{number:05d}.parquet", table)
+        place = f"{RECOMMENDATIONS}/{generator}"
+        number = len(list((self.path / place).glob("part-*.parquet")))
+        self._write_table(f"{place}/part-{number:05d}.parquet", table)
 
     def finish(
         self,
@@ -186,6 +212,8 @@ class RunDirectory:
         write_file(self.path / CONFIG, lambda file: file.write(config.encode()))
         self._write_table(f"{PER_QUERY}/part-00000.parquet", evaluation.per_query)
         self._write_table(f"{HITS}/part-00000.parquet", evaluation.hits)
+        self._write_table(f"{LOST}/part-00000.parquet", evaluation.lost)
+        self._write_table(LOSS, evaluation.loss)
         self._write_table(SUMMARY, evaluation.summary)
         write_file(self.path / CONSTRAINTS, lambda file: file.write(_json(verdict.as_dict())))
         write_file(self.path / MANIFEST, lambda file: file.write(_json(manifest)))
@@ -209,6 +237,10 @@ def open_run(path: str | Path) -> Run:
     if manifest.get("status", COMPLETE) != COMPLETE:
         text = f"status {manifest['status']!r}: the run did not finish"
         raise DataError(Problem(text, str(folder / MANIFEST)))
+    if "split" in manifest:
+        # Versions before 0.2 had one split, and no loss.
+        text = f"was written by recoeval {manifest.get('recoeval', '?')}, which kept less of a run"
+        raise DataError(Problem(f"{text}: run it again", str(folder / MANIFEST)))
     verdict = _verdict(_read_json(folder, CONSTRAINTS), folder / CONSTRAINTS)
     try:
         measured = tuple(Measure(*parse_metric(label)) for label in manifest["measures"])
@@ -217,11 +249,13 @@ def open_run(path: str | Path) -> Run:
             _read_table(folder, SUMMARY),
             _read_table(folder, f"{PER_QUERY}/*.parquet"),
             _read_table(folder, f"{HITS}/*.parquet"),
-            {"truth": manifest["truth"], "lists": manifest["lists"]},
+            {name: manifest[name] for name in COUNTS if name in manifest},
             manifest["definitions"],
             measured,
             buckets,
             tuple(manifest["baselines"]),
+            _read_table(folder, f"{LOST}/*.parquet"),
+            _read_table(folder, LOSS),
         )
     except KeyError as error:
         raise DataError(Problem(f"has no {error}", str(folder / MANIFEST))) from error
@@ -263,6 +297,8 @@ def _verdict(content: Mapping[str, Any], file: Path) -> Verdict:
 
 
 def _read_table(folder: Path, name: str) -> pl.DataFrame:
+    if not any(folder.glob(name)):
+        raise DataError(Problem("is missing: the run is damaged", str(folder / name)))
     with reading(str(folder / name)):
         place = f"{glob.escape(str(folder))}/{name}"
         return pl.scan_parquet(place, hive_partitioning=False).collect()

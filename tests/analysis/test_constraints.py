@@ -560,6 +560,7 @@ def test_a_verdict_as_plain_values():
                 "users": 100,
                 "outcome": "fail",
                 "users_needed": None,
+                "fold": 0,
             }
         ],
         "suspicions": [],
@@ -608,3 +609,75 @@ def test_unknown_metrics_stand_where_they_were_written():
 def test_a_metric_that_was_not_computed_is_no_silent_pass():
     verdict = check("ndcg@10 >= 0.1", row(0.3))
     assert (verdict.outcome, verdict.checks[0].users) == ("inconclusive", 0)
+
+
+# Several folds.
+
+
+def by_fold(*values: float | None, **options: Any) -> list[dict[str, Any]]:
+    return [row(value, **options) | {"fold": fold} for fold, value in enumerate(values)]
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome"),
+    [
+        ((0.2, 0.3, 0.4), "pass"),
+        # 0.1 + 0.01 t reaches 0.11 at most: one fold is enough to fail.
+        ((0.2, 0.1, 0.4), "fail"),
+        # 0.151 is above, but not clearly.
+        ((0.2, 0.151, 0.4), "inconclusive"),
+        ((0.2, None, 0.4), "inconclusive"),
+        ((0.1, None, 0.151), "fail"),
+    ],
+)
+def test_every_fold_has_to_keep_a_bound(values, outcome):
+    verdict = check("recall@100 >= 0.15", *by_fold(*values))
+    assert verdict.outcome == outcome
+    assert verdict.outcomes == (("recall@100 >= 0.15", "error", "als", outcome),)
+    assert [check.fold for check in verdict.checks] == list(range(len(values)))
+
+
+def test_some_fold_breaks_it_is_a_claim_about_the_worst_of_them():
+    # With 99 degrees t is 1.66 at 0.95, and 2.15 at 1 - 0.05 / 3.
+    value, error = 0.15 - 0.0192, 0.01
+    assert check("recall@100 >= 0.15", row(value, error)).outcome == "fail"
+    verdict = check("recall@100 >= 0.15", *by_fold(value, 0.3, 0.3, error=error))
+    assert verdict.outcome == "inconclusive"
+    reach = stats.t.ppf(1 - 0.05 / 3, 99) * error
+    assert verdict.checks[0].high == pytest.approx(value + reach)
+    # "All folds keep it" is not corrected.
+    high = 0.15 + 0.0170
+    assert check("recall@100 >= 0.15", *by_fold(high, 0.3, 0.3, error=error)).outcome == "pass"
+    # Nor is a fold corrected for another one in which the bucket is empty.
+    alone = check("recall@100 >= 0.15", *by_fold(value, None, error=error))
+    assert alone.checks[0].outcome == "fail"
+
+
+def test_any_bucket_is_corrected_for_folds_where_all_break_it():
+    # With 99 degrees t is 1.66 at 0.95, 1.98 at 1 - 0.05 / 2: in one of two folds all break it.
+    constraint = {"metric": "recall@100", "bucket": "activity", "match": "any", "min": 0.15}
+    old, new = (
+        by_fold(0.15 - distance, 0.3, bucket=bucket)
+        for bucket, distance in (("old", 0.019), ("new", 0.019))
+    )
+    assert check(constraint, old[0], new[0]).outcome == "fail"
+    assert check(constraint, *old, *new).outcome == "inconclusive"
+    clear = [row(0.15 - 0.021, bucket=bucket) for bucket in ("old", "new")]
+    assert check(constraint, *clear, old[1], new[1]).outcome == "fail"
+
+
+def test_any_bucket_has_to_keep_it_in_every_fold():
+    constraint = {
+        "metric": "recall@100",
+        "bucket": "activity",
+        "match": "any",
+        "min": 0.15,
+        "confidence": None,
+    }
+    rows = [
+        *by_fold(0.2, 0.1, bucket="old"),
+        *by_fold(0.1, 0.2, bucket="new"),
+    ]
+    assert check(constraint, *rows).outcome == "pass"
+    rows = [*by_fold(0.2, 0.1, bucket="old"), *by_fold(0.1, 0.1, bucket="new")]
+    assert check(constraint, *rows).outcome == "fail"

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 import recoeval as rv
 from recoeval.analysis.constraints import Constraint
+from recoeval.analysis.results import merge_folds
 from recoeval.errors import ConfigError
 
 TRUTH = pl.DataFrame({"user_id": [1, 1, 2, 3], "item_id": [7, 8, 7, 9]})
@@ -72,7 +75,10 @@ def test_an_empty_bucket_has_no_value(one):
 
 
 COMPUTED = "Choices: recall@1, recall@2, coverage"
-PLACES = "all:all, size:[-inf,2), size:[2,9), size:[9,inf), again:[-inf,2), again:[2,inf)"
+# User 3 has no list, so that those with one are shown too.
+PLACES = (
+    "all:all, size:[-inf,2), size:[2,9), size:[9,inf), again:[-inf,2), again:[2,inf), served:served"
+)
 
 
 @pytest.mark.parametrize(
@@ -196,3 +202,93 @@ def test_per_user_is_the_mean_of_per_query(two):
         (2, 1.0),
         (3, 0.0),
     ]
+
+
+# Several folds.
+
+
+@pytest.fixture(scope="module")
+def folds(one) -> rv.Evaluation:
+    """Fold 0 as it was; fold 1 in which user 1 finds nothing, so that recall falls by 1 / 6."""
+    other = rv.evaluate(
+        RECS.filter(pl.col("item_id") != 8),
+        TRUTH,
+        metrics=["recall", "coverage"],
+        k=[1, 2],
+        buckets=BUCKETS,
+    )
+    later = pl.lit(1, pl.Int64).alias("fold")
+    tables = ("summary", "per_query", "hits", "lost", "loss")
+    moved = {name: getattr(other, name).with_columns(later) for name in tables}
+    return merge_folds([one, replace(other, **moved, definitions={"cutoff": "later"})])
+
+
+def test_several_folds_are_one_evaluation(one, folds):
+    for name in ("summary", "per_query", "hits", "lost", "loss"):
+        table = getattr(folds, name)
+        assert table["fold"].unique().sort().to_list() == [0, 1]
+        assert table.filter(fold=0).equals(getattr(one, name))
+    assert folds.generators == ("recs",)
+    assert folds.buckets == one.buckets
+    assert folds.per_user.height == 6
+    # What differs between folds is a list; counts are summed, and kept for each fold.
+    assert folds.definitions["cutoff"] == [None, "later"]
+    assert folds.counts["truth"]["truth_pairs"] == 8
+    assert folds.counts["lists"]["recs"]["rows"] == 3 + 2
+    assert [each["lists"]["recs"]["rows"] for each in folds.counts["folds"]] == [3, 2]
+
+
+def test_one_fold_is_that_fold(one):
+    assert merge_folds([one]) is one
+    assert one.folds.is_empty()
+
+
+def test_values_are_the_mean_over_folds_unless_one_is_named(folds):
+    assert folds.value("recall@1", fold=0) == pytest.approx(1.5 / 3)
+    assert folds.value("recall@1", fold=1) == pytest.approx(1 / 3)
+    assert folds.value("recall@1") == pytest.approx(2.5 / 6)
+    assert folds.value("recall@1", bucket="size:[9,inf)") is None
+    assert folds.value("recall@1", bucket="size:[2,9)") == 0.25
+    assert text_of(folds.value, "recall@1", fold=2) == "fold: unknown fold 2. Choices: 0, 1"
+    row = folds.folds.filter(metric="recall@1", bucket_by="all", statistic="macro").row(
+        0, named=True
+    )
+    assert (row["folds"], row["min"], row["max"]) == (2, 1 / 3, 0.5)
+    assert row["mean"] == folds.value("recall@1")
+    assert row["sd"] == pytest.approx((1 / 6) / 2**0.5)
+
+
+def test_a_constraint_holds_in_every_fold(folds):
+    verdict = folds.check({"metric": "recall@1", "min": 0.4, "confidence": None})
+    assert [(check.fold, check.outcome) for check in verdict.checks] == [(0, "pass"), (1, "fail")]
+    assert verdict.outcome == "fail"
+    assert len(verdict.outcomes) == 1
+    kept = folds.check({"metric": "recall@1", "min": 0.3, "confidence": None})
+    assert kept.outcome == "pass"
+
+
+def test_labels_of_all_folds_are_known(one):
+    other = replace(one, buckets={"size": ("[-inf,2)", "[2,3)"), "more": ("x",)})
+    found = merge_folds([one, other]).buckets
+    assert found["size"] == ("[-inf,2)", "[2,9)", "[9,inf)", "[2,3)")
+    assert found["more"] == ("x",)
+
+
+# Constraints on what is shown apart.
+
+
+def test_a_bound_on_served_users(one):
+    bound = {"metric": "recall@1", "bucket": "served", "min": 0.7, "confidence": None}
+    # Users 1 and 2 have a list: (1/2 + 1) / 2.
+    assert one.check(bound).checks[0].value == 0.75
+    assert one.check(bound).outcome == "pass"
+    everyone = rv.evaluate(RECS, TRUTH.filter(pl.col("user_id") < 3), metrics=["recall"], k=1)
+    check = everyone.check(bound).checks[0]
+    assert (check.bucket, check.value, check.users) == ("served", 0.75, 2)
+
+
+def test_list_quality_is_not_split_by_what_is_relevant(one):
+    bound = {"metric": "coverage", "bucket": "served", "min": 0.5}
+    assert text_of(one.check, bound) == (
+        "constraints.0.bucket: coverage is not split by served: choose a metric of relevant items"
+    )

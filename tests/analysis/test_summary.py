@@ -342,3 +342,85 @@ def test_users_are_apart_by_fold_and_generator():
         (0, "pop", 0.2),
         (1, "als", 0.1),
     ]
+
+
+# Parts of the truth, and queries that have a list.
+
+
+def test_a_restricted_truth_counts_where_it_is_not_empty():
+    label = "recall(rel=2)@5"
+    sums = SEVERAL.with_columns(
+        pl.Series(label, [1.0, None, 0.0, None, None]),
+        pl.Series(f"above {label}", [1, 0, 0, 0, 0]),
+        pl.Series(f"below {label}", [1, 0, 2, 0, 0]),
+    )
+    summary = summarise(sums, measures(["recall@5", label], []), NONE, generator="als")
+    whole, part = (
+        summary.filter(metric=metric).select("queries", "users").unique().rows()
+        for metric in ("recall@5", label)
+    )
+    assert (whole, part) == ([(5, 3)], [(2, 1)])
+    # Only user 1 has such items, in two queries.
+    for statistic, value in (("macro", 0.5), ("macro_query", 0.5), ("p50", 0.5), ("micro", 1 / 3)):
+        assert number(summary, statistic, label)["value"] == value
+    assert number(summary, "macro", label)["ci_low"] is None
+
+
+def test_a_restricted_truth_without_any_query():
+    sums = SEVERAL.with_columns(
+        pl.lit(None, pl.Float64).alias("recall_ceiling"), **{"out of reach": 0, "relevant": 0}
+    )
+    summary = summarise(sums, measures(["recall_ceiling"], []), NONE, generator="als")
+    numbers = ["queries", "users", "value", "ci_low", "ci_high", "too_few_users"]
+    assert summary.select(numbers).unique().rows() == [(0, 0, None, None, None, True)]
+
+
+def test_parts_of_the_truth_stand_after_the_buckets():
+    # Query a and d have cold items, all but d have warm ones.
+    sliced = pl.DataFrame(
+        {
+            "bucket_by": ["coldness"] * 5,
+            "bucket": ["cold", "warm", "warm", "warm", "cold"],
+            "query_id": ["a", "a", "b", "c", "d"],
+            "user_id": [1, 1, 1, 1, 2],
+            "hits@5": [0, 1, 0, 0, 2],
+            "relevant": [1, 1, 1, 2, 2],
+            "delivered": [5, 5, 0, 5, 5],
+            "recall@5": [0.0, 1.0, 0.0, 0.0, 1.0],
+        }
+    )
+    buckets = Buckets({"b": pl.Series(["x"] * 5)}, {"b": ("x",)}, {"b": ()})
+    sums = SEVERAL.with_columns(delivered=pl.Series([5, 0, 5, 5, 5]), coverage=1.0)
+    summary = summarise(
+        sums,
+        measures(["coverage", "recall@5"], []),
+        buckets,
+        generator="als",
+        sliced=sliced,
+        slices={"coldness": ("cold", "warm", "none")},
+        served=True,
+    )
+    shown = summary.filter(statistic="macro").select("bucket_by", "bucket", "queries", "users")
+    assert shown.rows() == [
+        ("all", "all", 5, 3),
+        ("b", "x", 5, 3),
+        ("coldness", "cold", 2, 2),
+        ("coldness", "warm", 3, 1),
+        ("coldness", "none", 0, 0),
+        ("served", "served", 4, 3),
+    ]
+    # Lists are not split by what is relevant.
+    assert summary.filter(metric="coverage")["bucket_by"].unique().sort().to_list() == ["all", "b"]
+    values = {
+        bucket: (
+            number(summary, "macro", "recall@5", bucket)["value"],
+            number(summary, "macro_query", "recall@5", bucket)["value"],
+            number(summary, "micro", "recall@5", bucket)["value"],
+        )
+        for bucket in ("cold", "warm", "none", "served")
+    }
+    assert values["cold"] == ((0 + 1) / 2, (0 + 1) / 2, (0 + 2) / (1 + 2))
+    assert values["warm"] == near((1 / 3, 1 / 3, 1 / 4))
+    assert values["none"] == (None, None, None)
+    # Of user 1 query b has no list: (1 + 0) / 2.
+    assert values["served"] == near(((0.5 + 1 + 0.5) / 3, (1 + 0 + 1 + 0.5) / 4, 4 / 7))

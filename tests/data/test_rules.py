@@ -318,6 +318,18 @@ def test_a_division_by_zero_is_null(text, expected):
     assert zeros(text) == (expected or [True, None, True])
 
 
+@pytest.mark.parametrize("ids", [1, "u"])
+@pytest.mark.parametrize(
+    "text", ["dwell / 5", "dwell / 5.0", "dwell / (2 + 3)", "dwell / NULLIF(5, 0)", "1 * dwell / 5"]
+)
+def test_a_quotient_does_not_depend_on_the_place_of_its_row(ids, text):
+    """Multiplied by the reciprocal, 3 / 5 would be 0.6000000000000001 in the first rows."""
+    for dwell in (3, 3.0):
+        rows = pl.DataFrame({"user_id": [ids] * 11, "dwell": [dwell] * 11})
+        rule = compile_rule(text, rows.schema, path="gain", kind="numeric", source="log")
+        assert rows.select(rule).to_series().to_list() == [0.6] * 11
+
+
 def test_divisions_in_other_kinds_of_rules():
     assert zeros("CASE WHEN f / g > 1 THEN 2 ELSE 1 END", "numeric") == [1, 1, 1]
     assert zeros("f / SUM(n) OVER (PARTITION BY u) > 0.5", "any") == [False, True, None]

@@ -257,6 +257,8 @@ def test_report_counts_rows_users_items_and_what_is_left_out():
         },
         "gap_rows": 1,
         "later_rows": 2,
+        "earlier_rows": 0,
+        "users_too_short": 0,
     }
 
 

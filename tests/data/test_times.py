@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from recoeval.data.sources import LogFacts, Source, check_interactions
+from recoeval.data.sources import LogFacts, Source, check_interactions, count_naive_times
 from tests.data.helpers import NOW, PAIR, naive, of_frame, refused
 
 
@@ -251,3 +251,29 @@ def test_offsets_that_no_place_has(offset):
 def test_offsets_that_places_have(offset, expected):
     found = moments([f"2022-05-05T16:00:00{offset}"], timestamp_unit="iso")
     assert found[0][11:].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "naive_times"),
+    [
+        ([naive(2026, 1, 1), None], {}, 1),
+        ([date(2026, 1, 1)] * 2, {}, 2),
+        ([datetime(2026, 1, 1, tzinfo=UTC)], {}, 0),
+        ([1, 2], {"timestamp_unit": "s"}, 0),
+        (
+            ["2026-01-01T10:00", "2026-01-01", "2026-01-01T10:00Z", "2026-01-01T10:00+02:00", None],
+            {"timestamp_unit": "iso"},
+            2,
+        ),
+        # What a zone is given for is still naive.
+        ([naive(2026, 1, 1)], {"timezone": "Asia/Tokyo"}, 1),
+    ],
+)
+def test_times_without_a_zone_are_counted(values, options, naive_times):
+    frame = pl.DataFrame({"user_id": 1, "item_id": 1, "at": values})
+    source = Source(columns={"timestamp": "at"}, **options)
+    assert count_naive_times(source, frame=frame) == naive_times
+
+
+def test_a_log_without_times_has_none_without_a_zone():
+    assert count_naive_times(Source(), frame=pl.DataFrame(PAIR)) == 0

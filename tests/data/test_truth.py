@@ -1,3 +1,4 @@
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -6,11 +7,9 @@ from pydantic import ValidationError
 
 from recoeval.data.truth import (
     GroundTruth,
-    Policies,
+    Relevant,
     SeenRule,
     TrainingRule,
-    Truth,
-    apply_policies,
     find_relevant,
     train_rows,
 )
@@ -218,186 +217,252 @@ def test_bad_training_rules_name_the_rule_that_was_used(training, truth, path):
     assert [problem.path for problem in error.value.problems] == [path]
 
 
-# Policies. Users a and b have a train row, c has none; items 10..12 are warm, 19 is cold.
+# Gains that are numbers.
 
-PAIRS = pl.LazyFrame(
-    {
-        "query_id": ["a1", "a1", "a2", "b1", "c1", "c1"],
-        "item_id": [10, 19, 10, 11, 12, 19],
-        "gain": [1.0, 2.0, 1.0, 1.0, 3.0, 1.0],
+
+@pytest.mark.parametrize("gain", [2, 2.0, "2"])
+def test_a_gain_may_be_a_number(gain):
+    assert pairs_of(LOG, relevant=CLICK, gain=gain) == [(1, 10, 2.0), (2, 10, 2.0), (3, 13, 2.0)]
+
+
+@pytest.mark.parametrize("gain", [0, -1, True, float("nan"), float("inf")])
+def test_a_gain_that_is_a_number_is_above_zero(gain):
+    with pytest.raises(ValidationError):
+        GroundTruth(gain=gain)
+    with pytest.raises(ValidationError):
+        GroundTruth(positives={"buy": {"where": CLICK, "gain": gain}})
+
+
+# Several kinds of positives.
+
+KINDS = {
+    "click": {"where": CLICK},
+    "like": {"where": "likes > 0", "gain": "1 + likes"},
+    "long": {"where": "dwell > 95", "gain": 2},
+}
+
+
+def found(rows: pl.LazyFrame = LOG, **rule: Any) -> Relevant:
+    return find_relevant(rows, GroundTruth(**rule), source="log.csv")
+
+
+def test_the_truth_is_the_union_of_the_kinds_and_the_gain_the_largest():
+    relevant = found(positives=KINDS)
+    # (1, 10) is clicked for 1 and liked for 3; (1, 11) and (2, 12) are long views.
+    assert sorted(relevant.pairs.rows()) == [
+        (1, 10, 3.0),
+        (1, 11, 2.0),
+        (2, 10, 2.0),
+        (2, 12, 2.0),
+        (3, 13, 1.0),
+    ]
+    assert relevant.kinds is not None
+    assert sorted(relevant.kinds.rows()) == [
+        (1, 10, "click"),
+        (1, 10, "like"),
+        (1, 11, "long"),
+        (2, 10, "click"),
+        (2, 10, "like"),
+        (2, 12, "long"),
+        (3, 13, "click"),
+    ]
+    assert relevant.kinds.columns == ["user_id", "item_id", "label"]
+    # Row 5 is no click that we know of, but a long view; row 7 is a click of unknown length.
+    assert relevant.counts == {
+        "test_rows": 7,
+        "rule_was_null": 0,
+        "relevant_rows": 6,
+        "relevant_pairs": 5,
+        "relevant_rows[click]": 4,
+        "relevant_pairs[click]": 3,
+        "relevant_rows[like]": 2,
+        "relevant_pairs[like]": 2,
+        "relevant_rows[long]": 2,
+        "relevant_pairs[long]": 2,
+        "kinds_without_pairs": 0,
     }
-)
-QUERIES = pl.DataFrame(
-    {"query_id": ["a1", "a2", "b1", "c1", "d1"], "user_id": ["a", "a", "b", "c", "d"]}
-)
-SEEN = pl.LazyFrame({"user_id": ["a", "b", "b"], "item_id": [10, 11, 77]})
-WARM_USERS = pl.LazyFrame({"user_id": ["a", "a", "b"]})
-WARM_ITEMS = pl.LazyFrame({"item_id": [10, 11, 12, 12]})
 
 
-def applied(universe: pl.DataFrame | None = QUERIES, *, train: bool = True, **policies) -> Truth:
-    return apply_policies(
-        PAIRS,
-        QUERIES,
-        Policies(**policies),
-        universe=universe,
-        seen=SEEN if train else None,
-        warm_users=WARM_USERS if train else None,
-        warm_items=WARM_ITEMS if train else None,
+def test_a_row_that_no_kind_knows_is_counted_as_null():
+    # Row 5: the event is null and the likes are 0; row 7: a click, whatever its dwell.
+    relevant = found(positives={"click": {"where": CLICK}, "like": {"where": "likes > 0"}})
+    assert relevant.counts["rule_was_null"] == 1
+
+
+def test_a_kind_without_pairs_is_counted():
+    relevant = found(positives={"click": {"where": CLICK}, "buy": {"where": "event = 'buy'"}})
+    assert relevant.counts["kinds_without_pairs"] == 1
+    assert relevant.counts["relevant_pairs[buy]"] == 0
+    assert relevant.kinds is not None
+    assert relevant.kinds["label"].unique().to_list() == ["click"]
+
+
+def test_one_kind_is_the_rule_alone_with_a_name():
+    alone, named = found(relevant=CLICK), found(positives={"click": {"where": CLICK}})
+    assert sorted(named.pairs.rows()) == sorted(alone.pairs.rows())
+    assert alone.kinds is None
+    assert named.kinds is not None
+    assert named.kinds.height == named.pairs.height
+
+
+def test_kinds_of_which_no_row_is():
+    with pytest.raises(DataError) as error:
+        found(positives={"buy": {"where": "event = 'buy'"}, "love": {"where": "likes > 9"}})
+    assert str(error.value) == (
+        "ground_truth.positives: none of the 7 rows of the test window passes "
+        "\"(event = 'buy') OR (likes > 9)\", for 1 it is null"
     )
 
 
-def left(truth: Truth) -> list[tuple[str, int]]:
-    return truth.pairs.select("query_id", "item_id").rows()
-
-
-ALL = [("a1", 10), ("a1", 19), ("a2", 10), ("b1", 11), ("c1", 12), ("c1", 19)]
+def test_bad_kinds_name_their_place():
+    with pytest.raises(ConfigError, match=r"^ground_truth\.positives\.buy\.where: unknown column"):
+        found(positives={"click": {"where": CLICK}, "buy": {"where": "evnt = 'buy'"}})
+    with pytest.raises(ConfigError, match=r"^ground_truth\.positives\.buy\.where: expected true"):
+        found(positives={"buy": {"where": "likes + 1"}})
+    with pytest.raises(ConfigError, match=r"^ground_truth\.positives\.buy\.gain: expected a num"):
+        found(positives={"buy": {"where": CLICK, "gain": "event"}})
+    with pytest.raises(DataError) as error:
+        found(positives={"click": {"where": CLICK}, "buy": {"where": "likes < 1", "gain": "likes"}})
+    assert str(error.value) == (
+        "ground_truth.positives.buy.gain: 5 rows have a gain that is null, not positive or "
+        "infinite, e.g. (1, 10, 0.0), (1, 11, 0.0), (2, 12, 0.0), (3, 11, 0.0), (3, 13, 0.0) "
+        "as (user_id, item_id, gain); a gain is > 0"
+    )
 
 
 @pytest.mark.parametrize(
-    ("policies", "pairs", "dropped"),
+    ("rule", "text"),
     [
-        ({"repeats": "include"}, ALL, {}),
-        # What user a has seen leaves both of his queries; b has nothing left.
-        ({}, [("a1", 19), ("c1", 12), ("c1", 19)], {"dropped_repeats": 3}),
         (
-            {"repeats": "include", "cold_users": "drop"},
-            ALL[:4],
-            {"dropped_cold_users": 2},
+            {"positives": {"buy": {"where": CLICK}}, "relevant": CLICK},
+            "positives stand alone: move relevant and gain into one of them",
         ),
         (
-            {"repeats": "include", "cold_items": "drop"},
-            [("a1", 10), ("a2", 10), ("b1", 11), ("c1", 12)],
-            {"dropped_cold_items": 2},
+            {"positives": {"buy": {"where": CLICK}}, "gain": 2},
+            "positives stand alone: move relevant and gain into one of them",
         ),
-        # A pair counts where it left first: c1's 19 is of a cold user already.
-        (
-            {"repeats": "include", "cold_users": "drop", "cold_items": "drop"},
-            [("a1", 10), ("a2", 10), ("b1", 11)],
-            {"dropped_cold_users": 2, "dropped_cold_items": 1},
-        ),
-        (
-            {"cold_users": "drop"},
-            [("a1", 19)],
-            {"dropped_repeats": 3, "dropped_cold_users": 2},
-        ),
-        (
-            {"cold_items": "drop"},
-            [("c1", 12)],
-            {"dropped_repeats": 3, "dropped_cold_items": 2},
-        ),
+        ({"positives": {}}, "at least 1 item"),
+        ({"positives": {"buy": {}}}, "Field required"),
+        ({"positives": {"all": {"where": CLICK}}}, "'all' cannot be the name of a kind"),
+        ({"positives": {"any": {"where": CLICK}}}, "'any' cannot be the name of a kind"),
+        ({"positives": {" ": {"where": CLICK}}}, "' ' cannot be the name of a kind"),
+        ({"horizon": "0d"}, "greater than 0"),
     ],
 )
-def test_what_the_policies_drop(policies, pairs, dropped):
-    truth = applied(**policies)
-    assert left(truth) == pairs
-    counted = {name: count for name, count in truth.counts.items() if name.startswith("dropped")}
-    assert counted == dropped
-    queries = sorted({query for query, _ in pairs})
-    assert truth.queries["query_id"].to_list() == queries
-    assert truth.counts["pairs"] == 6
-    assert truth.counts["queries_with_pairs"] == 4
-    assert truth.counts["truth_pairs"] == len(pairs)
-    assert truth.counts["truth_queries"] == truth.counts["evaluated_queries"] == len(queries)
-    assert truth.counts["zero_relevant_queries"] == 5 - len(queries)
-    assert truth.counts["evaluated_users"] == len({query[0] for query in queries})
-    default = {"zero_relevant": "skip", "repeats": "exclude"}
-    default |= {"cold_users": "keep", "cold_items": "keep"}
-    assert truth.policies == default | policies
+def test_kinds_that_are_refused(rule, text):
+    with pytest.raises(ValidationError, match=text):
+        GroundTruth(**rule)
 
 
-def test_truth_keeps_its_gains_and_its_order():
-    truth = applied(repeats="include")
-    assert truth.pairs.columns == ["query_id", "item_id", "gain"]
-    assert truth.pairs["gain"].to_list() == [1.0, 2.0, 1.0, 1.0, 3.0, 1.0]
-    assert truth.queries.columns == ["query_id", "user_id"]
-    shuffled = apply_policies(
-        PAIRS.reverse(),
-        QUERIES.reverse(),
-        Policies(repeats="include"),
-        universe=None,
-        seen=None,
-        warm_users=None,
-        warm_items=None,
+def test_train_rows_are_by_default_what_any_kind_counts():
+    kinds = {"like": {"where": "likes > 0"}, "long": {"where": "dwell > 95"}}
+    # Row 7 has no dwell and no like: null, so no train row.
+    assert [row[:2] for row in trained({}, {"positives": kinds})] == [
+        (1, 10),
+        (1, 11),
+        (2, 10),
+        (2, 12),
+    ]
+    assert trained({"where": "FALSE"}, {"positives": kinds}) == []
+
+
+def test_the_text_of_the_rule():
+    assert GroundTruth().rule is None
+    assert GroundTruth(relevant="a").rule == "a"
+    assert GroundTruth(positives={"x": {"where": "a"}}).rule == "a"
+    both = GroundTruth(positives={"x": {"where": "a"}, "y": {"where": "b OR c"}})
+    assert both.rule == "(a) OR (b OR c)"
+
+
+# Horizons. Everybody asks at noon of the 5th; the test window ends before 18:00.
+
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+TIMED = pl.DataFrame(
+    {
+        "user_id": [1, 1, 1, 2, 2, 3],
+        "item_id": [10, 11, 12, 10, 13, 14],
+        "timestamp": [NOON + timedelta(hours=h) for h in (0, 1, 5, 2, 6, 7)],
+        "event": ["click", "click", "click", "buy", "buy", "buy"],
+    },
+    schema_overrides={"timestamp": pl.Datetime("us", "UTC")},
+).lazy()
+INSIDE = TIMED.filter(pl.col("timestamp") < NOON + timedelta(hours=6))
+LATER = TIMED.filter(pl.col("timestamp") >= NOON + timedelta(hours=6))
+
+
+def within(query_time: Any = NOON, **rule: Any) -> Relevant:
+    truth = GroundTruth(**rule)
+    return find_relevant(INSIDE, truth, source="log", query_time=query_time, later=LATER)
+
+
+@pytest.mark.parametrize(
+    ("horizon", "expected", "outside"),
+    [
+        # Without a horizon the test window decides, and what comes later does not count.
+        (None, [(1, 10), (1, 11), (1, 12), (2, 10)], None),
+        # [query time, query time + horizon): a row at its end is outside.
+        ("1h", [(1, 10)], 3),
+        ("3h", [(1, 10), (1, 11), (2, 10)], 1),
+        # Beyond the test window, where the log goes on.
+        ("6h", [(1, 10), (1, 11), (1, 12), (2, 10)], 0),
+        ("21601s", [(1, 10), (1, 11), (1, 12), (2, 10), (2, 13)], 0),
+        ("7d", [(1, 10), (1, 11), (1, 12), (2, 10), (2, 13), (3, 14)], 0),
+    ],
+)
+def test_a_horizon_counts_from_the_query(horizon, expected, outside):
+    relevant = within(horizon=horizon)
+    assert sorted(relevant.pairs.select("user_id", "item_id").rows()) == expected
+    assert relevant.counts.get("outside_horizon") == outside
+    assert relevant.counts["test_rows"] == 4
+
+
+def test_each_kind_has_its_horizon_and_else_that_of_the_truth():
+    kinds = {"click": {"where": CLICK}, "buy": {"where": "event = 'buy'", "horizon": "7d"}}
+    relevant = within(positives=kinds, horizon="1h")
+    assert relevant.kinds is not None
+    assert sorted(relevant.kinds.rows()) == [
+        (1, 10, "click"),
+        (2, 10, "buy"),
+        (2, 13, "buy"),
+        (3, 14, "buy"),
+    ]
+    # The clicks of one hour and of five hours later.
+    assert relevant.counts["outside_horizon"] == 2
+    # Without a horizon of the truth clicks have the test window.
+    assert within(positives=kinds).counts["relevant_rows[click]"] == 3
+
+
+def test_users_ask_at_times_of_their_own():
+    times = pl.DataFrame(
+        {"user_id": [1, 2], "query_time": [NOON + timedelta(hours=1), NOON]},
+        schema_overrides={"query_time": pl.Datetime("us", "UTC")},
     )
-    assert shuffled.pairs.equals(truth.pairs)
-    assert shuffled.queries.equals(truth.queries)
+    relevant = within(times, horizon="4h")
+    # User 1 asks at 13:00: the row of noon is before, that of 17:00 at the end.
+    assert sorted(relevant.pairs.select("user_id", "item_id").rows()) == [(1, 11), (2, 10)]
 
 
-@pytest.mark.parametrize("policy", ["zero", "one"])
-def test_zero_relevant_queries_are_evaluated_as_well(policy):
-    truth = applied(zero_relevant=policy)
-    # a2 and b1 lost what they had to the repeats, d1 never had anything.
-    assert truth.queries["query_id"].to_list() == ["a1", "a2", "b1", "c1", "d1"]
-    assert truth.counts["zero_relevant_queries"] == 3
-    assert truth.counts["truth_queries"] == 2
-    assert truth.counts["evaluated_queries"] == 5
-    assert truth.counts["evaluated_users"] == 4
-    assert truth.policies["zero_relevant"] == policy
-
-
-def test_queries_outside_the_universe_count_when_they_have_truth():
-    truth = applied(QUERIES.filter(query_id="d1"), zero_relevant="zero", repeats="include")
-    assert truth.queries["query_id"].to_list() == ["a1", "a2", "b1", "c1", "d1"]
-    assert truth.counts["zero_relevant_queries"] == 1
-
-
-def test_zero_relevant_skip_counts_the_universe_it_knows():
-    assert applied(zero_relevant="skip").counts["zero_relevant_queries"] == 3
-    assert "zero_relevant_queries" not in applied(None).counts
-
-
-def test_zero_relevant_error():
-    with pytest.raises(DataError) as error:
-        applied(zero_relevant="error")
-    assert str(error.value) == (
-        "ground_truth.zero_relevant: 3 queries have no relevant item, e.g. 'a2', 'b1', 'd1'; "
-        "zero_relevant: skip leaves them out"
+def test_a_horizon_within_the_test_window():
+    relevant = find_relevant(
+        INSIDE, GroundTruth(horizon="3h"), source="log", query_time=NOON, later=None
     )
-    truth = applied(QUERIES.filter(pl.col("query_id") != "d1"), zero_relevant="error", train=False)
-    assert truth.counts["zero_relevant_queries"] == 0
-    assert truth.counts["evaluated_queries"] == 4
+    assert sorted(relevant.pairs.select("user_id", "item_id").rows()) == [(1, 10), (1, 11), (2, 10)]
 
 
-@pytest.mark.parametrize("policy", ["zero", "one", "error"])
-def test_zero_relevant_needs_a_universe(policy):
+def test_a_horizon_needs_times():
     with pytest.raises(ConfigError) as error:
-        applied(None, zero_relevant=policy)
-    assert str(error.value) == (
-        f"policies.zero_relevant: '{policy}' needs to know all users: give users="
-    )
-    assert error.value.exit_code == 2
+        within(None, horizon="1h")
+    assert str(error.value) == "ground_truth.horizon: a horizon needs a split by time"
+    with pytest.raises(ConfigError):
+        find_relevant(LOG, GroundTruth(horizon="1h"), source="log", query_time=NOON)
 
 
-@pytest.mark.parametrize("repeats", ["exclude", "include"])
-@pytest.mark.parametrize("cold", ["keep", "drop"])
-def test_without_train_data_no_policy_about_the_past_applies(repeats, cold):
-    truth = applied(None, train=False, repeats=repeats, cold_users=cold, cold_items=cold)
-    assert left(truth) == ALL
-    assert not [name for name in truth.counts if name.startswith("dropped")]
-    assert truth.policies == {
-        "zero_relevant": "skip",
-        "repeats": "not applied",
-        "cold_users": "not applied",
-        "cold_items": "not applied",
-    }
-
-
-@pytest.mark.parametrize("policy", ["skip", "zero"])
-def test_nothing_left_is_an_error_that_says_what_left(policy):
+def test_a_horizon_that_leaves_nothing():
     with pytest.raises(DataError) as error:
-        apply_policies(
-            PAIRS.filter(query_id="b1"),
-            QUERIES,
-            Policies(zero_relevant=policy, cold_items="drop"),
-            universe=QUERIES,
-            seen=SEEN,
-            warm_users=WARM_USERS,
-            warm_items=WARM_ITEMS,
-        )
+        within(NOON + timedelta(hours=3), relevant="event = 'buy'", horizon="1h")
     assert str(error.value) == (
-        "ground_truth: no relevant pair is left: pairs 1, queries_with_pairs 1, "
-        "dropped_repeats 1, dropped_cold_items 0, zero_relevant_queries 5"
+        "ground_truth.relevant: none of the 4 rows of the test window passes \"event = 'buy'\", "
+        "1 pass it outside the horizon"
     )
 
 
@@ -410,8 +475,6 @@ def test_nothing_left_is_an_error_that_says_what_left(policy):
         (GroundTruth, {"zero_relevant": "none"}),
         (GroundTruth, {"repeats": True}),
         (GroundTruth, {"rule": "TRUE"}),
-        (Policies, {"relevant": "TRUE"}),
-        (Policies, {"cold_users": "exclude"}),
         (TrainingRule, {"relevant": "TRUE"}),
         (SeenRule, {"window": "0d"}),
     ],

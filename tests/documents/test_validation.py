@@ -71,7 +71,8 @@ buckets: {activity: {by: train}}
     lines = [line.partition(". ")[0] for line in str(caught.value).splitlines()]
     duration = "expected a duration such as 3d, 12h, 30m or 45s, got"
     bound = "expected metric@K >= number or metric@K <= number"
-    by = "expected one of train_interactions, train_rows, relevant_items, got 'train'"
+    facts = "train_interactions, train_rows, relevant_items, column, train_popularity, item_age"
+    by = f"expected one of {facts}, got 'train'"
     assert lines == [
         "nightly.yaml:1:25: interactions.duplicats: unknown key 'duplicats'",
         f"nightly.yaml:2:15: split.test: {duration} '3x'",

@@ -1,5 +1,4 @@
 from collections.abc import Mapping, Sequence
-from math import log2
 from typing import Any
 
 import numpy as np
@@ -10,18 +9,23 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from recoeval.engine.kernel import (
-    discounts,
     find_hits,
+    find_lost,
     find_removed,
+    join_lists,
     score_queries,
-    sum_lists,
-    sum_truth,
-    terms_of,
 )
+from recoeval.engine.sums import sum_lists, sum_truth
 from recoeval.metrics import METRICS, measures
 
+OF_QUERIES = [name for name, metric in METRICS.items() if metric.kind != "catalogue"]
+WITH_ROLES = ["unknown_item_share", "judged"]
 EVERYTHING = measures(
-    [*METRICS, "recall(gain=linear)", "ndcg(gain=exponential)", "map(denominator=relevant)"],
+    [
+        *(name for name in OF_QUERIES if name not in WITH_ROLES),
+        *("recall(gain=linear)", "ndcg(gain=exponential)", "map(denominator=relevant)"),
+        *("recall@all", "map@all", "ndcg@all"),
+    ],
     [1, 5, 20],
 )
 
@@ -57,33 +61,9 @@ def scored(
         queries = truth.select(query.unique().sort()).select(query, query.alias("user_id"))
     hits = find_hits(lists, truth, removed)
     sums = sum_truth(truth, asked)
-    return score_queries(
-        queries, sum_lists(lists, asked), hits, removed, sums, measures=asked
-    ).collect()
-
-
-def test_discounts_are_those_of_the_formula():
-    assert discounts(1000).to_list() == [1 / log2(rank + 1) for rank in range(1, 1001)]
-    assert discounts(1).to_list() == [1.0]
-
-
-def test_equal_sums_are_computed_once():
-    asked = measures(["recall", "precision", "hits@3", "ndcg", "ndcg(gain=binary)"], [3, 5])
-    assert [term.name for term in terms_of(asked, "hits")] == [
-        "hits@3",
-        "hits@5",
-        "dcg linear@3",
-        "dcg linear@5",
-        "dcg binary@3",
-        "dcg binary@5",
-    ]
-    assert [term.name for term in terms_of(asked, "truth")] == [
-        "ideal linear@3",
-        "ideal linear@5",
-        "ideal binary@3",
-        "ideal binary@5",
-    ]
-    assert terms_of(asked, "removed") == terms_of(asked, "delivered") == ()
+    lost = find_lost(truth, hits, removed, None)
+    facts = join_lists(queries, sum_lists(lists, asked), removed, asked)
+    return score_queries(facts, sums, hits, lost, measures=asked).collect()
 
 
 # What leaves a list.
@@ -201,43 +181,6 @@ def test_delivered_rank_less_what_left_is_the_rank_in_the_prepared_list(
     ]
 
 
-# Sums over the truth.
-
-GAINS = truth_of({"q": {1: 1.0, 2: 3.0, 3: 1.0}, "p": {1: 2.0}})
-
-
-def test_truth_without_sums_has_its_sizes():
-    found = sum_truth(GAINS, measures(["recall", "coverage"], [5])).collect()
-    assert found.schema == {"query_id": pl.String, "relevant": pl.Int64}
-    assert sorted(found.rows()) == [("p", 1), ("q", 3)]
-
-
-def test_truth_is_ideal_in_the_order_of_its_gains():
-    asked = measures(["ndcg", "recall(gain=linear)"], [1, 2])
-    found = sum_truth(GAINS, asked).sort("query_id").collect()
-    half = 1 / log2(3)
-    assert found.rows(named=True) == [
-        {
-            "query_id": "p",
-            "relevant": 1,
-            "ideal linear@1": 2.0,
-            "ideal linear@2": 2.0,
-            "gain of truth": 2.0,
-        },
-        {
-            "query_id": "q",
-            "relevant": 3,
-            "ideal linear@1": 3.0,
-            "ideal linear@2": 3.0 + half,
-            "gain of truth": 5.0,
-        },
-    ]
-
-
-def test_no_truth():
-    assert sum_truth(truth_of({}), EVERYTHING).collect().is_empty()
-
-
 # One row a query.
 
 
@@ -351,5 +294,7 @@ def test_the_streaming_engine_changes_no_bit(big, tmp_path):
     sums = sum_truth(files["truth"].lazy(), EVERYTHING)
     lengths = sum_lists(lists, EVERYTHING).collect(engine="streaming").lazy()
     queries = files["queries"].lazy()
-    found = score_queries(queries, lengths, hits, removed, sums, measures=EVERYTHING)
+    lost = find_lost(files["truth"].lazy(), hits, removed, None)
+    facts = join_lists(queries, lengths, removed, EVERYTHING)
+    found = score_queries(facts, sums, hits, lost, measures=EVERYTHING)
     assert_frame_equal(found.collect(engine="streaming"), of(big), check_exact=True)

@@ -85,6 +85,146 @@ def test_lists_that_are_not_read_yet(tmp_path):
     assert scored.per_query.equals(scorer().score(LISTS).per_query)
 
 
+# What was lost, and why.
+
+WANTED = pl.DataFrame(
+    {
+        "query_id": ["q1"] * 6 + ["q3"],
+        "item_id": [8, 1, 2, 3, 4, 5, 7],
+        "gain": [1.0, 2.0, 1.0, 1.0, 1.0, 3.0, 4.0],
+    }
+)
+REACH = pl.DataFrame(
+    {
+        "query_id": ["q1"] * 5 + ["q3"],
+        "item_id": [8, 1, 2, 3, 5, 7],
+        "unavailable": [True, True, False, False, True, True],
+        "cold_item": [True, True, True, False, True, True],
+        "cold_user": [True, True, True, True, True, True],
+    }
+)
+
+
+def lost(**options) -> dict[tuple[str, int], str]:
+    flags = {name: options.pop(name) for name in list(options) if name.startswith("serves")}
+    own = Scorer.of(
+        QUERIES, WANTED, ASKED, **{"seen": SEEN, "drop_seen": True, "reach": REACH} | options
+    )
+    found = own.score(LISTS, **flags)
+    assert found.lost.columns == ["query_id", "item_id", "gain", "cause"]
+    # Hits and lost pairs are the truth, each pair once.
+    both = pl.concat([found.lost.drop("cause"), found.hits.drop("rank")])
+    keys = ["query_id", "item_id"]
+    assert both.sort(keys).equals(WANTED.sort(keys))
+    return {(query, item): cause for query, item, _, cause in found.lost.rows()}
+
+
+def test_the_first_cause_that_holds():
+    # 8 and 7 are hits, 5 was in the list and left it; 4 is not in reach.
+    assert lost(serves_cold_users=False, serves_cold_items=False) == {
+        ("q1", 1): "unavailable",
+        ("q1", 2): "cold_item",
+        ("q1", 3): "cold_user",
+        ("q1", 4): "not_retrieved",
+        ("q1", 5): "filtered",
+    }
+
+
+@pytest.mark.parametrize(
+    ("flags", "of_2", "of_3"),
+    [
+        ({}, "not_retrieved", "not_retrieved"),
+        ({"serves_cold_items": False}, "cold_item", "not_retrieved"),
+        ({"serves_cold_users": False}, "cold_user", "cold_user"),
+        ({"serves_cold_users": True, "serves_cold_items": True}, "not_retrieved", "not_retrieved"),
+    ],
+)
+def test_cold_is_a_cause_only_for_those_who_cannot_serve_it(flags, of_2, of_3):
+    found = lost(**flags)
+    assert (found["q1", 2], found["q1", 3]) == (of_2, of_3)
+    assert found["q1", 1] == "unavailable"
+
+
+def test_without_knowledge_of_reach():
+    found = lost(reach=None, serves_cold_users=False, serves_cold_items=False)
+    assert found == {
+        **{("q1", item): "not_retrieved" for item in (1, 2, 3, 4)},
+        ("q1", 5): "filtered",
+    }
+    # What is not removed is a hit.
+    assert ("q1", 5) not in lost(reach=None, drop_seen=False)
+
+
+def test_a_repeated_row_that_left_is_no_cause():
+    # 8 stands twice in the list of q1: the first row is a hit.
+    assert ("q1", 8) not in lost()
+
+
+def test_the_ceiling_is_what_is_left_without_unreachable_pairs():
+    asked = measures(["recall@all", "recall_ceiling", "recall_ceiling(rel=2)"], [])
+    own = Scorer.of(
+        QUERIES,
+        WANTED,
+        asked,
+        seen=SEEN,
+        drop_seen=True,
+        reach=REACH,
+        catalogue=pl.Series("item_id", [1]),
+    )
+    found = own.score(LISTS, serves_cold_users=False, serves_cold_items=False).per_query
+    # q1: 1, 2 and 3 of six are out of reach; 5 was filtered, 4 just not found.
+    # With gains from 2 on: 1 of 1 and 5. The unavailable item 7 of q3 is a hit.
+    assert found.select("recall@all", "recall_ceiling", "recall_ceiling(rel=2)").rows() == [
+        (1 / 6, 3 / 6, 1 / 2),
+        (0.0, None, None),
+        (1.0, 1.0, 1.0),
+    ]
+    served = own.score(LISTS).per_query
+    assert served["recall_ceiling"].to_list() == [5 / 6, None, 1.0]
+
+
+def test_lost_pairs_of_a_block_are_those_of_its_queries():
+    own = Scorer.of(QUERIES, WANTED, ASKED, seen=SEEN, drop_seen=True, reach=REACH)
+    whole = own.score(LISTS).lost
+    parts = [own.score(LISTS, QUERIES.slice(n, 1)).lost for n in range(3)]
+    assert [part.height for part in parts] == [5, 0, 0]
+    assert pl.concat(parts).equals(whole)
+
+
+def test_no_truth_at_all():
+    own = Scorer.of(QUERIES, WANTED.clear(), ASKED, seen=None, drop_seen=False)
+    found = own.score(LISTS)
+    assert found.lost.is_empty()
+    assert found.hits.is_empty()
+    assert found.per_query["recall@2"].to_list() == [0.0, 0.0, 0.0]
+
+
+# How often items are listed.
+
+
+def test_catalogue_metrics_read_counts_of_items():
+    asked = measures(["gini@1", "entropy@quota", "recall@1"], [])
+    own = Scorer.of(
+        QUERIES.with_columns(quota=pl.Series([2, 1, 1])),
+        TRUTH,
+        asked,
+        seen=SEEN,
+        drop_seen=True,
+        catalogue=pl.Series("item_id", [7, 8]),
+        groups=pl.DataFrame({"query_id": ["q1", "q2", "q3"], "side": ["a", "a", "b"]}),
+    )
+    found = own.score(LISTS)
+    # q1 has 8 left, q3 has 7; q9 is not evaluated.
+    assert found.listed.columns == ["bucket_by", "bucket", "item_id", "@1", "@quota"]
+    assert found.listed.rows() == [
+        ("all", "all", 7, 1, 1),
+        ("all", "all", 8, 1, 1),
+        ("side", "a", 8, 1, 1),
+        ("side", "b", 7, 1, 1),
+    ]
+    assert "gini@1" not in found.per_query.columns
+
+
 def test_sizes_of_the_truth():
     assert scorer().relevant.rows() == [("q1", 1, 2), ("q2", 1, 0), ("q3", 2, 1)]
     assert scorer().relevant.columns == ["query_id", "user_id", "relevant"]

@@ -1,8 +1,13 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
 import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from recoeval.errors import ConfigError, DataError
+from recoeval.errors import ConfigError, DataError, RecoevalError
 from recoeval.generators import Precomputed
 
 LISTS = pl.DataFrame(
@@ -171,3 +176,158 @@ def test_nothing_there(tmp_path, toy):
 def test_path_is_required():
     with pytest.raises(ValidationError, match="path"):
         Precomputed()
+
+
+# When the lists were built.
+
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+EPOCH = 1767614400
+
+
+def built(tmp_path: Path, values: list[Any] | None, **options: Any) -> list[tuple[Any, ...]] | None:
+    path = tmp_path / "lists.parquet"
+    lists = LISTS if values is None else LISTS.with_columns(pl.Series("made", values))
+    lists.write_parquet(path)
+    found = Precomputed(path=str(path), **options).built("lists[two_tower]")
+    return None if found is None else found.collect().rows()
+
+
+@pytest.mark.parametrize(
+    ("values", "options"),
+    [
+        ([NOON] * 6, {}),
+        ([EPOCH] * 6, {"timestamp_unit": "s"}),
+        (["2026-01-05T12:00Z"] * 6, {"timestamp_unit": "iso"}),
+        (["2026-01-05T20:00"] * 6, {"timestamp_unit": "iso", "timezone": "Asia/Shanghai"}),
+    ],
+)
+def test_lists_say_when_they_were_built(tmp_path, values, options):
+    expected = [(1000, NOON), (5000, NOON), (9999, NOON)]
+    assert built(tmp_path, values, as_of="made", **options) == expected
+
+
+def test_a_list_may_have_rows_of_several_times(tmp_path):
+    late = NOON.replace(hour=13)
+    found = built(tmp_path, [late, NOON, NOON, NOON, late, NOON], as_of="made")
+    assert found == [(1000, NOON), (1000, late), (5000, NOON), (9999, late)]
+
+
+def test_one_time_for_all_lists(tmp_path):
+    found = built(tmp_path, None, as_of="2026-01-05T13:00+01:00", max_age="24h")
+    assert found is not None
+    assert sorted(found) == [(1000, NOON), (5000, NOON), (9999, NOON)]
+
+
+def test_nobody_says_when_the_lists_were_built(tmp_path):
+    assert built(tmp_path, None) is None
+
+
+def test_the_folder_of_a_day_and_renamed_users(tmp_path):
+    (tmp_path / "dt=2026-01-05").mkdir()
+    LISTS.rename({"user_id": "uid"}).write_parquet(tmp_path / "dt=2026-01-05" / "a.parquet")
+    generator = Precomputed(path=str(tmp_path), columns={"user_id": "uid"}, as_of="dt")
+    found = generator.built()
+    assert found is not None
+    midnight = NOON.replace(hour=0)
+    assert found.collect().rows() == [(1000, midnight), (5000, midnight), (9999, midnight)]
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "text", "code"),
+    [
+        (
+            [NOON] * 6,
+            {"as_of": "mad"},
+            (
+                "as_of: unknown column 'mad' in {path}. Did you mean 'made'? Columns: user_id, "
+                "item_id, rank, score, made"
+            ),
+            2,
+        ),
+        (
+            [EPOCH] * 6,
+            {"as_of": "made"},
+            "timestamp_unit: missing: as_of is Int64; is it in s, ms or us since 1970?",
+            2,
+        ),
+        (
+            [True] * 6,
+            {"as_of": "made"},
+            "lists[two_tower].as_of: Boolean holds no time; expected a time, a number or text",
+            3,
+        ),
+        (
+            [NOON, None, NOON, None, NOON, NOON],
+            {"as_of": "made"},
+            "lists[two_tower].as_of: 2 rows without as_of, e.g. query_id 1000, 5000",
+            3,
+        ),
+        (
+            [*["2026-01-05"] * 5, "now"],
+            {"as_of": "made", "timestamp_unit": "iso"},
+            'lists[two_tower].as_of: at least 1 value is no ISO 8601 time, e.g. "now"',
+            3,
+        ),
+        (
+            [EPOCH * 1000] * 6,
+            {"as_of": "made", "timestamp_unit": "s"},
+            (
+                "lists[two_tower].as_of: 3 rows before the year 1 or after 2262, e.g. "
+                "+57983-06-22T00:00:00Z; is timestamp_unit right?"
+            ),
+            3,
+        ),
+    ],
+)
+def test_times_that_are_refused(tmp_path, values, options, text, code):
+    with pytest.raises(RecoevalError) as error:
+        built(tmp_path, values, **options)
+    assert str(error.value) == text.format(path=tmp_path / "lists.parquet")
+    assert error.value.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"max_age": "24h"}, "max_age needs to know when the lists were built: add as_of"),
+        ({"as_of": "2026-01-05T12:00"}, "'2026-01-05T12:00' has no time zone"),
+        ({"as_of": "2026-01-05"}, "'2026-01-05' has no time zone"),
+        ({"as_of": "made", "max_age": "0h"}, "greater than 0"),
+        ({"timestamp_unit": "s"}, "timestamp_unit is that of the column as_of"),
+        (
+            {"as_of": "2026-01-05T12:00Z", "timezone": "UTC"},
+            "timezone is that of the column as_of: name the column there",
+        ),
+        ({"as_of": "made", "timezone": "Mars"}, "unknown time zone 'Mars'"),
+    ],
+)
+def test_options_of_time_that_are_refused(options, text):
+    with pytest.raises(ValidationError, match=text):
+        Precomputed(path="lists.parquet", **options)
+
+
+# Other ids of items.
+
+
+def test_aliases_are_replaced_before_anything_is_checked(tmp_path, toy, recommend):
+    LISTS.write_parquet(tmp_path / "lists.parquet")
+    aliases = pl.DataFrame({"alias": [2003, 7777], "item_id": [2001, 2000]})
+    generator = Precomputed(path=str(tmp_path / "lists.parquet"))
+    lists = recommend(generator.fit(replace(toy.train, aliases=aliases)), toy.queries, 10)
+    # The item comes three times now: whoever prepares the list keeps the first.
+    assert lists.select("query_id", "item_id", "rank").rows() == [
+        (1000, 2001, 1),
+        (1000, 2001, 2),
+        (1000, 2001, 3),
+        (1000, 2002, 4),
+        (5000, 2000, 1),
+    ]
+    rows = generator.read("lists[a]", aliases=aliases).collect()
+    assert rows["rank"].to_list() == LISTS["rank"].to_list()
+
+
+def test_aliases_of_another_type(tmp_path, toy):
+    LISTS.write_parquet(tmp_path / "lists.parquet")
+    aliases = pl.DataFrame({"alias": ["2003"], "item_id": ["2001"]})
+    with pytest.raises(DataError, match=r"^lists\.item_id: Int64, but the aliases has String"):
+        Precomputed(path=str(tmp_path / "lists.parquet")).fit(replace(toy.train, aliases=aliases))

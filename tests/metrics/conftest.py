@@ -1,4 +1,4 @@
-"""Tiny lists scored by the kernel itself."""
+"""Tiny lists scored by the engine itself."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from recoeval.engine import kernel
+from recoeval.engine.local import Scorer
 from recoeval.metrics import measures
 
 Lists = Mapping[str, Sequence[str]]
@@ -22,8 +22,10 @@ def per_query(
     drop_seen: bool = False,
     queries: Sequence[str] | None = None,
     without_relevant: str = "zero",
+    facts: Mapping[str, Sequence[Any]] | None = None,
+    **roles: Any,
 ) -> pl.DataFrame:
-    """Returns what the kernel says of lists by query, best first."""
+    """Returns what the engine says of lists by query, best first."""
     asked = measures(metrics, [])
     rows = [
         (query, item, rank, (scores or {}).get(query, [None] * len(items))[rank - 1])
@@ -48,16 +50,16 @@ def per_query(
             orient="row",
         )
     names = list(queries or truth)
-    removed = kernel.find_removed(delivered, known, drop_seen=drop_seen)
-    return kernel.score_queries(
-        pl.LazyFrame({"query_id": names, "user_id": names}),
-        kernel.sum_lists(delivered, asked),
-        kernel.find_hits(delivered, pairs, removed),
-        removed,
-        kernel.sum_truth(pairs, asked),
-        measures=asked,
+    scorer = Scorer.of(
+        pl.DataFrame({"query_id": names, "user_id": names, **(facts or {})}),
+        pairs.collect(),
+        asked,
+        seen=known,
+        drop_seen=drop_seen,
         without_relevant=without_relevant,
-    ).collect()
+        **roles,
+    )
+    return scorer.score(delivered).per_query
 
 
 @pytest.fixture

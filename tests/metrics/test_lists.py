@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from recoeval.metrics import measures
+from recoeval.metrics import Cut, measures
 from recoeval.metrics.lists import _ListQuality
 
 # u has four rows (b twice, c seen), v two, w none.
@@ -16,9 +16,14 @@ SCORES = {"u": [0.9, 0.5, 0.5, 0.5], "v": [0.7, 0.1]}
 def pooled(found: pl.DataFrame, metric: str) -> float | None:
     """The ratio of the sums, as SUMMARY has it."""
     (measure,) = measures([metric], [])
-    above, below = measure.metric.pooled(measure.depth)
+    above, below = measure.pooled()
     sums = found.select(above=above, below=below).sum()
     return sums["above"].item() / sums["below"].item() if sums["below"].item() else None
+
+
+CATALOGUE = pl.Series("item_id", ["b", "c", "x"])
+# c of u was shown to others only; z was shown and never listed.
+EXPOSED = pl.LazyFrame({"query_id": [*"uuvvw"], "item_id": [*"bzdcc"]})
 
 
 @pytest.mark.parametrize("drop_seen", [False, True])
@@ -41,14 +46,31 @@ def pooled(found: pl.DataFrame, metric: str) -> float | None:
         ("tie_share@2", [1, 0, None], 1 / 2),
         ("tie_share@3", [1, 0, None], 1 / 2),
         ("tie_share@4", [0, 0, None], 0),
+        # a and d are not in the catalogue.
+        ("unknown_item_share@1", [1, 0, None], 1 / 2),
+        ("unknown_item_share@2", [1 / 2, 1 / 2, None], 2 / 4),
+        ("unknown_item_share@9", [1 / 4, 1 / 2, None], 2 / 6),
+        # Each of the two rows of b was shown.
+        ("judged@1", [0, 1, None], 1 / 2),
+        ("judged@2", [1 / 2, 1, None], 3 / 4),
+        ("judged@3", [2 / 3, 1, None], 4 / 5),
+        ("judged@9", [2 / 4, 1, None], 4 / 6),
     ],
 )
 def test_ratios_of_delivered_lists(score, metric, by_query, ratio, drop_seen):
     # What leaves the lists later does not matter.
-    found = score(LISTS, TRUTH, [metric], scores=SCORES, seen=SEEN, drop_seen=drop_seen)
+    roles = {"catalogue": CATALOGUE, "exposed": EXPOSED}
+    found = score(LISTS, TRUTH, [metric], scores=SCORES, seen=SEEN, drop_seen=drop_seen, **roles)
     assert found["query_id"].to_list() == ["u", "v", "w"]
     assert found[metric].to_list() == by_query
     assert pooled(found, metric) == ratio
+
+
+@pytest.mark.parametrize(("metric", "share"), [("unknown_item_share@5", 1.0), ("judged@5", 0.0)])
+def test_an_empty_catalogue_knows_nothing_and_no_exposure_judges_nothing(score, metric, share):
+    roles = {"catalogue": CATALOGUE.clear(), "exposed": EXPOSED.clear()}
+    found = score(LISTS, TRUTH, [metric], **roles)
+    assert found[metric].to_list() == [share, share, None]
 
 
 @pytest.mark.parametrize("policy", ["zero", "one"])
@@ -112,4 +134,4 @@ def test_a_metric_of_lists_has_to_define_its_ratio():
         """Has none."""
 
     with pytest.raises(AssertionError, match="Nothing defines no ratio"):
-        Nothing().value(1)
+        Nothing().value(Cut(1))

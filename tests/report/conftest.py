@@ -1,6 +1,7 @@
 """Results that are small, exact, and have something of everything that a report shows."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 
 import recoeval as rv
 from recoeval.report.sections import Results
+from tests.report.helpers import loss_of
 
 FACTS: dict[str, Any] = {
     "recoeval": "0.1.0",
@@ -19,25 +21,60 @@ FACTS: dict[str, Any] = {
     "peak_memory_mb": 812.3,
     "config_sha256": "0123456789abcdef" * 4,
     "log": {"interactions": {"rows": 1234567, "start": None, "end": None, "exact_duplicates": 12}},
-    "split": {
-        "train": {
-            "start": None,
-            "end": "2026-11-28T00:00:00Z",
-            "rows": 1200000,
-            "users": 4000,
-            "items": 900,
-        },
-        "test": {
-            "start": "2026-11-28T00:00:00Z",
-            "end": "2026-11-28T23:59:59.000001Z",
-            "rows": 34000,
-            "users": 700,
-            "items": 500,
-        },
-        "gap_rows": 0,
-        "later_rows": 567,
-    },
+    "splits": [
+        {
+            "fold": 0,
+            "train": {
+                "start": None,
+                "end": "2026-11-28T00:00:00Z",
+                "rows": 1200000,
+                "users": 4000,
+                "items": 900,
+            },
+            "test": {
+                "start": "2026-11-28T00:00:00Z",
+                "end": "2026-11-28T23:59:59.000001Z",
+                "rows": 34000,
+                "users": 700,
+                "items": 500,
+            },
+            "gap_rows": 0,
+            "later_rows": 567,
+            "earlier_rows": 0,
+            "users_too_short": 0,
+        }
+    ],
     "notes": ["als: trained with 2 threads"],
+    "audit": [
+        {
+            "severity": "info",
+            "code": "constant_scores",
+            "text": "no list has two different scores",
+            "counts": {},
+            "generator": "popularity",
+            "fold": 0,
+        },
+        {
+            "severity": "warn",
+            "code": "stale_lists",
+            "text": "the lists of 40 of 600 queries are older than max_age 24h",
+            "counts": {"lists": 40, "hours_at_most": 61.5},
+            "generator": "als",
+            "fold": 0,
+        },
+    ],
+    "health": {
+        "by_popularity": [
+            {"items_are": "cold", "train_users": "0", "items": 12, "pairs": 130, "share": 0.1},
+            {"items_are": "tail", "train_users": "[1,9)", "items": 7, "pairs": 1170, "share": 0.9},
+        ],
+        "by_day": [{"day": "2026-11-28", "rows": 34000, "pairs": 1300, "users": 700}],
+        "representative": [
+            {"fact": "users", "evaluated": 600, "all_users": 4000},
+            {"fact": "log rows before the cutoff, mean", "evaluated": 1234.5, "all_users": 300.0},
+            {"fact": "share without a train row", "evaluated": 0.25, "all_users": 0.5},
+        ],
+    },
 }
 BUCKETS = {
     "activity": {"by": "train_interactions", "edges": [2, 3]},
@@ -50,6 +87,23 @@ CHECKS: list[str | dict[str, Any]] = [
     {"metric": "recall@10", "bucket": "truth_size", "match": "[100,inf)", "min": 0.1},
     "coverage >= 0.9",
 ]
+
+
+LOSS = loss_of(
+    {
+        ("als", "all", "all"): (200, 400, 0, 0, 50, 0, 650),
+        ("als", "activity", "0"): (50, 100, 0, 0, 0, 0, 175),
+        ("als", "activity", "[1,2)"): (50, 100, 0, 0, 50, 0, 125),
+        ("als", "activity", "[2,3)"): (50, 100, 0, 0, 0, 0, 175),
+        ("als", "activity", "[3,inf)"): (50, 100, 0, 0, 0, 0, 175),
+        ("popularity", "all", "all"): (300, 300, 0, 0, 0, 0, 700),
+        ("popularity", "activity", "0"): (90, 60, 0, 0, 0, 0, 175),
+        ("popularity", "activity", "[1,2)"): (90, 60, 0, 0, 0, 0, 175),
+        ("popularity", "activity", "[2,3)"): (60, 90, 0, 0, 0, 0, 175),
+        ("popularity", "activity", "[3,inf)"): (60, 90, 0, 0, 0, 0, 175),
+    },
+    10,
+)
 
 
 def evaluate(users: int = 600, **options: Any) -> rv.Evaluation:
@@ -81,9 +135,7 @@ def results_of(
     known = {"definitions": evaluation.definitions, **evaluation.counts}
     known["buckets"] = {name: list(labels) for name, labels in evaluation.buckets.items()}
     return Results(
-        evaluation.summary,
-        evaluation.per_query,
-        evaluation.measures,
+        evaluation,
         evaluation.check(checks),
         facts={**known, **facts},
         given={"config": "nightly.yaml"},
@@ -94,7 +146,7 @@ def results_of(
 @pytest.fixture(scope="session")
 def results() -> Results:
     """A run with passed, failed, undecided and warning constraints."""
-    return results_of(evaluate(), CHECKS, **FACTS)
+    return results_of(replace(evaluate(), loss=LOSS), CHECKS, **FACTS)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,10 @@ import datetime
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+
+import polars as pl
 
 from recoeval.report.document import json_text, results_document
 from recoeval.report.sections import Results
@@ -20,14 +23,19 @@ KEYS = [
     "config_sha256",
     "path",
     "given",
-    "split",
+    "splits",
+    "roles",
     "truth",
     "lists",
     "relevant_items",
     "buckets",
     "measures",
     "summary",
+    "folds",
+    "loss",
     "verdict",
+    "audit",
+    "health",
     "definitions",
     "notes",
 ]
@@ -42,13 +50,26 @@ def test_keys_are_the_same_with_and_without_a_run(
 
 def test_numbers_are_exact(results: Results) -> None:
     read = json.loads(json_text(results_document(results)))
-    assert read["summary"] == results.summary.to_dicts()
+    assert read["summary"] == results.evaluation.summary.to_dicts()
     assert read["verdict"]["exit_code"] == 1
     assert read["verdict"]["checks"][0]["value"] == results.verdict.checks[0].value
     assert read["buckets"] == {
         "activity": ["0", "[1,2)", "[2,3)", "[3,inf)"],
         "truth_size": ["[-inf,2)", "[2,100)", "[100,inf)"],
+        "coldness": ["cold", "warm"],
     }
+
+
+def test_audit_health_loss_and_misses(results: Results) -> None:
+    read = json.loads(json_text(results_document(results)))
+    assert read["audit"] == results.facts["audit"]
+    assert read["health"] == results.facts["health"]
+    assert read["loss"] == results.evaluation.loss.to_dicts()
+    assert read["folds"] == []
+    assert "misses" not in read
+    misses = pl.DataFrame({"query_id": ["a"], "rank": [None], "cause": ["cold_item"]})
+    read = json.loads(json_text(results_document(replace(results, misses=misses))))
+    assert read["misses"] == [{"query_id": "a", "rank": None, "cause": "cold_item"}]
 
 
 def test_what_json_does_not_know() -> None:

@@ -24,6 +24,10 @@ def table(results: Results, title: str) -> Table:
     return found[0]
 
 
+def with_tables(results: Results, **tables: pl.DataFrame) -> Results:
+    return replace(results, evaluation=replace(results.evaluation, **tables))
+
+
 def lines(section: Section) -> list[str]:
     assert isinstance(section, Paragraph)
     return [line.text for line in section.lines]
@@ -32,15 +36,21 @@ def lines(section: Section) -> list[str]:
 def test_the_order_of_reading(results: Results) -> None:
     assert titles(results) == [
         "",
+        "",
+        "Metrics, means over 600 users",
+        "Constraints",
+        "Audit",
+        "Where the lost recall went, K = 10",
+        "Where the lost recall went by activity, K = 10",
+        "Metrics by activity",
+        "Metrics by truth_size",
+        "Quality of the lists as delivered",
         "Data",
         "Ground truth",
         "Lists",
         "Relevant items of a query, |R|",
-        "Metrics, means over 600 users",
-        "Metrics by activity",
-        "Metrics by truth_size",
-        "Quality of the lists as delivered",
-        "Constraints",
+        "Evaluated users against all users of the log",
+        "Truth by popularity of the item",
         "Definitions in force",
         "Notes",
         "",
@@ -59,7 +69,7 @@ def test_the_leading_metric_is_the_constrained_one_with_its_interval(results: Re
         "ndcg(gain=exponential)@5",
         "ndcg(gain=exponential)@10",
     ]
-    row = results.summary.filter(
+    row = results.evaluation.summary.filter(
         bucket="all", generator="als", metric="recall@10", statistic="macro"
     ).row(0, named=True)
     assert found.rows[0][:3] == (
@@ -99,6 +109,22 @@ def test_buckets_show_the_constrained_k(make_results: Make) -> None:
     ]
 
 
+def test_buckets_show_a_few_metrics_the_constrained_ones_among_them(make_results: Make) -> None:
+    metrics = ["recall", "precision", "f1", "mrr", "ndcg", "hits"]
+    results = make_results(["recall@5 >= 0.1", "hits@5 >= 0"], metrics=metrics, k=[5])
+    found = table(results, "Metrics by activity")
+    assert [column.title for column in found.columns[3:]] == [
+        "recall@5",
+        "95% interval",
+        "precision@5",
+        "f1@5",
+        "hits@5",
+    ]
+    assert found.notes[-1] == "2 more metrics: -v shows them"
+    full = [each for each in report_sections(results, full=True) if "by activity" in each.title]
+    assert [len(each.columns) for each in full if isinstance(each, Table)][-1] == 10
+
+
 def test_a_metric_without_the_constrained_k_is_shown_at_its_largest(make_results: Make) -> None:
     results = make_results(["recall@5 >= 0.1"], metrics=["recall@5", "recall@10", "hit_rate@10"])
     columns = table(results, "Metrics by activity").columns
@@ -121,8 +147,8 @@ def test_few_users_overall_are_marked_in_the_title(make_results: Make) -> None:
 
 def test_few_values_other_than_0_are_marked_each(make_results: Make) -> None:
     results = make_results(train=None, buckets=None, metrics=["recall@1"])
-    summary = results.summary.with_columns(too_few_users=pl.lit(True))
-    found = table(replace(results, summary=summary), "Metrics, means")
+    summary = results.evaluation.summary.with_columns(too_few_users=pl.lit(True))
+    found = table(with_tables(results, summary=summary), "Metrics, means")
     value = found.rows[0][1]
     assert isinstance(value, Rate)
     assert value.few
@@ -147,9 +173,7 @@ def test_means_over_queries_are_shown_where_they_differ() -> None:
     recs = pl.DataFrame({"query_id": [1, 2, 3], "item_id": [1, 1, 1], "rank": [1, 1, 1]})
     truth = pl.DataFrame({"query_id": [1, 2, 3], "user_id": [7, 7, 8], "item_id": [2, 2, 1]})
     evaluation = rv.evaluate(recs, truth, metrics=["recall"], k=[1])
-    results = Results(
-        evaluation.summary, evaluation.per_query, evaluation.measures, evaluation.check([])
-    )
+    results = Results(evaluation, evaluation.check([]))
     found = table(results, "Metrics, means over 2 users* with 3 queries")
     assert found.rows[0][:2] == ("recs", Rate(0.5))
     assert found.rows[1] == ("recs, by query", Rate(1 / 3), None)
@@ -188,8 +212,8 @@ def test_lists_made_here_have_nothing_to_check(results: Results) -> None:
 
 def test_a_split_by_files_has_no_windows(results: Results) -> None:
     side = {"start": None, "end": None, "rows": 10, "users": 2, "items": 3}
-    split = {"train": side, "test": side, "gap_rows": 0, "later_rows": 0}
-    found = table(replace(results, facts={"split": split}), "Data")
+    split = {"fold": 0, "train": side, "test": side, "gap_rows": 0, "later_rows": 0}
+    found = table(replace(results, facts={"splits": [split]}), "Data")
     assert [column.title for column in found.columns] == ["window", "rows", "users", "items"]
     assert found.notes == ()
 
@@ -201,6 +225,112 @@ def test_windows_are_told_to_the_microsecond(results: Results) -> None:
         "train: before 2026-11-28T00:00:00Z",
         "test: from 2026-11-28T00:00:00Z, before 2026-11-28T23:59:59.000001Z",
         "used by neither side: 0 rows in the gap, 567 after the test",
+    )
+
+
+def test_rows_that_no_window_holds_and_users_without_a_test_row(results: Results) -> None:
+    (split,) = results.facts["splits"]
+    one = {**split, "earlier_rows": 1234, "users_too_short": 5}
+    notes = table(replace(results, facts={"splits": [one]}), "Data").notes
+    assert notes[2:] == (
+        (
+            "used by neither side: 1,234 rows before the train window, 0 rows in the gap, "
+            "567 after the test"
+        ),
+        "users with too few relevant rows for a test row: 5",
+    )
+
+
+def test_several_folds_have_a_row_each_and_a_line(results: Results) -> None:
+    (split,) = results.facts["splits"]
+    found = table(replace(results, facts={"splits": [split, {**split, "fold": 1}]}), "Data")
+    assert [row[:3] for row in found.rows] == [
+        ("0", "train", 1200000),
+        ("0", "test", 34000),
+        ("1", "train", 1200000),
+        ("1", "test", 34000),
+    ]
+    assert [note.partition(": train: before ")[0] for note in found.notes] == ["fold 0", "fold 1"]
+    assert found.notes[0].endswith("; used by neither side: 0 rows in the gap, 567 after the test")
+
+
+def test_other_tables_say_what_they_hold(results: Results) -> None:
+    facts = {
+        "splits": results.facts["splits"],
+        "roles": {"users": {"busy_users": 2, "rows": 3000}, "items": {"rows": 9, "available": 0}},
+        "truth": {"exposure_rows": 1234, "exposure_was_null": 0, "exposed_pairs": 1200},
+    }
+    assert table(replace(results, facts=facts), "Data").notes[3:] == (
+        "users: 2 busy users, 3,000 rows",
+        "items: 9 rows",
+        "exposures: 1,234 rows, 1,200 exposed pairs",
+    )
+
+
+def test_several_folds(make_results: Make) -> None:
+    one = make_results(metrics=["recall", "coverage"], k=[10]).evaluation
+    tables = {
+        name: pl.concat([table, table.with_columns(fold=pl.lit(1, pl.Int64))])
+        for name in ("summary", "per_query", "hits", "lost", "loss")
+        for table in [getattr(one, name)]
+    }
+    evaluation = replace(one, **tables)
+    results = Results(evaluation, evaluation.check(["recall@10 >= 0.3"]))
+    assert [title for title in titles(results) if "olds" in title or "old" in title] == [
+        "Metrics, means over 2 folds",
+        "Spread over 2 folds",
+        "Metrics of each fold",
+    ]
+    # The same numbers twice: the same means, no spread.
+    single = Results(one, one.check(["recall@10 >= 0.3"]))
+    before, now = (table(each, "Metrics, means") for each in (single, results))
+    assert [row[1] for row in now.rows] == [row[1] for row in before.rows]
+    assert [row[3] for row in table(results, "Spread").rows] == [Rate(0.0), Rate(0.0)]
+    constraints = table(results, "Constraints")
+    assert [column.title for column in constraints.columns[:3]] == ["generator", "fold", "users"]
+    assert [row[:2] for row in constraints.rows] == [
+        ("als", "0"),
+        ("als", "1"),
+        ("popularity", "0"),
+        ("popularity", "1"),
+    ]
+    lost = "Where the lost recall went, K"
+    assert table(results, lost).rows[0][1] == 2 * table(single, lost).rows[0][1]  # type: ignore[operator]
+
+
+def test_the_ceiling_is_that_of_the_metric(make_results: Make) -> None:
+    results = make_results(metrics=["recall", "recall_ceiling"], k=[10])
+    (value,) = results.evaluation.summary.filter(
+        bucket="all", generator="als", name="recall_ceiling", statistic="macro"
+    )["value"]
+    assert table(results, "Where the lost recall went, K").rows[0][2] == Rate(value)
+
+
+def test_what_the_audit_found_stands_below_the_verdict(results: Results) -> None:
+    assert lines(report_sections(results)[1])[-1] == "Audit: 0 severe, 1 warning, 1 for information"
+    unknown = replace(results, facts={"run_id": "x"})
+    assert not [line for line in lines(report_sections(unknown)[1]) if line.startswith("Audit")]
+
+
+def test_a_suspicion_is_told_first(results: Results) -> None:
+    doubted = results.verdict.doubted([("data", "train rows after the cutoff")])
+    said = lines(report_sections(replace(results, verdict=doubted))[1])
+    assert said[0].startswith("Verdict: SUSPICIOUS (exit code 1)")
+    assert said[1] == "  suspicious: data: train rows after the cutoff"
+
+
+def test_a_sample_of_lost_pairs_stands_at_the_end(results: Results) -> None:
+    nothing = pl.DataFrame({"query_id": []})
+    found = report_sections(replace(results, misses=nothing))
+    assert found[-2].title == "A sample of lost pairs, K = 10"
+
+
+def test_kinds_of_positives_are_counted(results: Results) -> None:
+    counts = {"relevant_rows": 5, "relevant_rows[buy]": 2, "relevant_rows[view]": 4}
+    assert table(replace(results, facts={"truth": counts}), "Ground truth").rows == (
+        (5, "relevant rows"),
+        (2, "  relevant rows: buy"),
+        (4, "  relevant rows: view"),
     )
 
 
@@ -224,13 +354,13 @@ def test_sizes_of_the_truth(sizes: list[int], shares: dict[str, float]) -> None:
 
 
 def test_no_queries_no_sizes(results: Results) -> None:
-    assert "Relevant items" not in str(
-        titles(replace(results, per_query=results.per_query.clear()))
-    )
+    nobody = results.evaluation.per_query.clear()
+    assert "Relevant items" not in str(titles(with_tables(results, per_query=nobody)))
 
 
 def test_the_end_says_where_the_run_is(results: Results) -> None:
-    assert lines(report_sections(results)[-1])[-2:] == [
+    assert lines(report_sections(results)[-1]) == [
+        "Verdict: FAIL (exit code 1); 4 of 10 pass, 2 fail, 1 warning, 3 inconclusive",
         "Took 12.4 s, 812 MB of memory at the peak",
         "Written to runs/nightly/20261129T010203Z-abc123",
     ]

@@ -2,11 +2,14 @@
 
 import io
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
+import polars as pl
 import pytest
 from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
 
+from recoeval.columns import HIT
 from recoeval.report.sections import Results, report_sections
 from recoeval.report.text import cell_text, open_console, write_report
 from recoeval.report.values import (
@@ -17,10 +20,12 @@ from recoeval.report.values import (
     Paragraph,
     Rate,
     Section,
+    Share,
     Table,
     Word,
     printable,
 )
+from tests.report.helpers import loss_of
 
 
 class Terminal(io.StringIO):
@@ -57,7 +62,7 @@ def test_an_evaluation_without_a_run(
 def test_a_narrow_terminal_loses_nothing(results: Results, width: int) -> None:
     # Names may be folded; every number is there.
     text = shown(report_sections(results), width)
-    overall = results.summary.filter(bucket="all", statistic="macro")
+    overall = results.evaluation.summary.filter(bucket="all", statistic="macro")
     assert overall.height == 12
     for value in overall["value"]:
         assert cell_text(Rate(value)) in text
@@ -87,6 +92,26 @@ def test_nothing_in_a_name_is_markup_or_control() -> None:
     assert all(char == "\n" or char.isprintable() for char in text)
 
 
+def test_names_of_the_data_cannot_write_to_the_terminal(results: Results) -> None:
+    evil, escaped = "\x1b[2J[red]\u202e", r"\x1b[2J[red]\u202e"
+    finding = {"severity": "severe", "code": "x", "text": evil, "generator": evil, "fold": 0}
+    misses = pl.DataFrame(
+        {"fold": [0], "generator": [evil], "query_id": [evil], "item_id": [evil]}
+        | {"gain": [1.0], "rank": [None], "cause": [HIT]}
+    )
+    loss = loss_of({(evil, "all", "all"): (1, 0, 0, 0, 0, 0, 0)}, 10)
+    facts = {"audit": [finding], "health": {"events": [{evil: evil}]}, "notes": [evil]}
+    shown_results = replace(
+        results,
+        facts=facts,
+        misses=misses,
+        evaluation=replace(results.evaluation, loss=loss),
+    )
+    text = shown(report_sections(shown_results, full=True), width=120)
+    assert text.count(escaped) == 9
+    assert all(char == "\n" or char.isprintable() for char in text)
+
+
 @pytest.mark.parametrize(
     ("cell", "text"),
     [
@@ -98,6 +123,14 @@ def test_nothing_in_a_name_is_markup_or_control() -> None:
         (Count(499, few=True), "499*"),
         (Count(1500), "1,500"),
         (Rate(None), "-"),
+        (Share(None), "-"),
+        (Share(0.0), "0.0%"),
+        (Share(0.0004), "<0.1%"),
+        (Share(0.0006), "0.1%"),
+        (Share(0.99949), "99.9%"),
+        (Share(0.9996), ">99.9%"),
+        (Share(1.0), "100.0%"),
+        (Share(1), "100.0%"),
         (Rate(None, few=True), "-"),
         (Rate(0.0), "0.0000"),
         (Rate(0.00004), "<0.0001"),

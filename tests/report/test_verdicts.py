@@ -19,7 +19,9 @@ NO_BOUNDS = "-  no bounds: the value decides, or there are fewer than 2 users"
 
 
 def table(results: Results) -> Table:
-    found = constraint_table(results.verdict, results.summary, results.measures)
+    found = constraint_table(
+        results.verdict, results.evaluation.summary, results.evaluation.measures
+    )
     assert found is not None
     return found
 
@@ -83,7 +85,10 @@ def test_the_verdict_in_lines(outcome: Any, outcomes: Outcomes, texts: list[str]
 
 def test_no_constraints_no_table(make_results: Make) -> None:
     results = make_results()
-    assert constraint_table(results.verdict, results.summary, results.measures) is None
+    assert (
+        constraint_table(results.verdict, results.evaluation.summary, results.evaluation.measures)
+        is None
+    )
 
 
 def test_bounds_where_all_users_are_alike(make_results: Make) -> None:
@@ -123,8 +128,9 @@ def test_few_users_are_marked_as_elsewhere(make_results: Make) -> None:
 
 
 def test_few_values_other_than_0_are_marked_each(results: Results) -> None:
-    summary = results.summary.with_columns(too_few_users=pl.lit(True))
-    value = table(replace(results, summary=summary)).rows[0][3]
+    evaluation = results.evaluation
+    marked = evaluation.summary.with_columns(too_few_users=pl.lit(True))
+    value = table(replace(results, evaluation=replace(evaluation, summary=marked))).rows[0][3]
     assert isinstance(value, Rate)
     assert value.few
 

@@ -97,6 +97,11 @@ def test_errors_name_the_option_that_is_meant() -> None:
             "no column item_id. Columns: uid, vid. Name it: --columns item_id=...",
         ),
         ("forgive users=", "forgive users="),
+        ("judged@5 needs exposures", "judged@5 needs exposures: give --exposures"),
+        (
+            "gini@5 needs a catalogue: an items table, or train data",
+            "gini@5 needs a catalogue: give --items, or --train",
+        ),
     ],
 )
 def test_messages_speak_of_options(message: str, shown: str) -> None:

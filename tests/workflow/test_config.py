@@ -145,6 +145,7 @@ def test_what_is_computed(tmp_path: Path) -> None:
         "ndcg(gain=linear)@3",
         "coverage",
         "mrr@9",
+        "recall_ceiling",
     ]
     assert list_depth(config, measured) == 9
 
@@ -220,3 +221,26 @@ def test_a_day_may_be_text(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
         load_config(config, date="29.11.2026")
     assert str(error.value) == "date: expected a day such as 2026-11-29, got '29.11.2026'"
+
+
+@pytest.mark.parametrize(
+    ("split", "kind"),
+    [
+        ({"test": "1d"}, "time"),
+        ({"folds": 2, "test": "1d"}, "rolling"),
+        ({"folds": 2, "test": "1d", "train": "5d"}, "rolling"),
+        ({"n": 2}, "leave_last"),
+        ({"type": "leave_last"}, "leave_last"),
+        ({"train": "a.csv", "test": "b.csv"}, "files"),
+    ],
+)
+def test_a_split_tells_its_type_by_its_keys(split: dict[str, Any], kind: str) -> None:
+    loaded = load_config(
+        {
+            **({} if kind == "files" else {"interactions": "log.csv"}),
+            "split": split,
+            "ground_truth": {"relevant": "TRUE"},
+            "generators": {"popularity": None},
+        }
+    )
+    assert loaded.config.split.type == kind

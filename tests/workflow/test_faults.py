@@ -49,8 +49,8 @@ os.fsync, Path.replace = fsync, replace
 from recoeval.cli import main
 main(command)
 """
-# Six files, one of lists: each is synced, renamed, and its folder synced.
-FILES = 7
+# Eight files, one of lists: each is synced, renamed, and its folder synced.
+FILES = 9
 EVENTS = 3 * FILES
 
 

@@ -51,7 +51,7 @@ def test_log_and_split_and_definitions(tmp_path: Path) -> None:
         "end": "2026-01-13 00:00:00+00:00",
         "exact_duplicates": 1,
     }
-    assert manifest["split"]["gap_rows"] == 2
+    assert manifest["splits"][0]["gap_rows"] == 2
     assert manifest["definitions"] == {
         "query": "user",
         "split": {"type": "time", **SPLIT},
@@ -155,8 +155,13 @@ def test_names_in_their_order(tmp_path: Path) -> None:
         "ndcg(gain=binary)@2",
         "coverage",
         "hits@1",
+        "recall_ceiling",
     ]
-    assert manifest["buckets"] == {"size": ["[-inf,2)", "[2,50)", "[50,inf)"]}
+    # Cold and warm pairs are always told apart.
+    assert manifest["buckets"] == {
+        "size": ["[-inf,2)", "[2,50)", "[50,inf)"],
+        "coldness": ["cold", "warm"],
+    }
 
 
 def write_yaml(folder: Path, text: str) -> Path:
@@ -289,3 +294,20 @@ def test_training_on_the_future_is_noted(
     split = {"train": files[sides[0]], "test": files[sides[1]]}
     run = rv.run(tiny_config(tmp_path, interactions=None, split=split))
     assert any("split.train goes on until" in note for note in run.manifest["notes"]) == noted
+
+
+def test_notes_on_the_stage(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path, stage="recall", k=[2], metrics=["recall", "ndcg@60"])
+    # Three items have a train row: 5% of them is less than one.
+    assert rv.run(config).manifest["notes"] == [
+        (
+            "stage recall: ndcg@60: the order of a list counts, and a later stage sorts it anew; "
+            "recall, hit_rate, capped_recall fit better"
+        ),
+        "stage recall: K = 2: usual at this stage are 100, 500, 1000",
+        (
+            "stage recall: K = 2, 60: more than 5% of the catalogue of 3 items, so that lists "
+            "drawn by chance find much"
+        ),
+    ]
+    assert rv.run(tiny_config(tmp_path)).manifest["notes"] == []

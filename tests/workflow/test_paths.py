@@ -3,6 +3,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 
 import recoeval as rv
 from recoeval.workflow.config import Loaded, load_config
@@ -171,3 +172,37 @@ def test_absolute_paths() -> None:
         "output": {"path": f"{here}/runs"},
         "k": [1],
     }
+
+
+ROLES = """\
+interactions: log.parquet
+canonical_items: aliases.parquet
+users: {table: users.parquet, exclude: "dt={date}/bots.parquet", max_rows_per_day: 10}
+items: {table: ../items.parquet, columns: {item_id: path}, created_at: table}
+split: {test: 3d}
+ground_truth: {relevant: "TRUE"}
+generators: {popularity: }
+"""
+
+
+def test_tables_are_relative_to_their_file(tmp_path: Path) -> None:
+    Path("configs").mkdir()
+    Path("configs/x.yaml").write_text(ROLES, "utf-8")
+    loaded = load_config("configs/x.yaml", date="2026-11-29")
+    config = loaded.config
+    assert config.canonical_items is not None
+    assert config.users is not None
+    assert config.items is not None
+    assert config.canonical_items.path == "configs/aliases.parquet"
+    assert config.users.table == "configs/users.parquet"
+    assert config.users.exclude == "configs/dt=2026-11-29/bots.parquet"
+    assert config.items.table == "items.parquet"
+    # Columns may have any name.
+    assert config.items.columns == {"item_id": "path"}
+    assert config.items.created_at == "table"
+    stored = load_config(yaml.safe_load(loaded.stored_yaml())).config
+    assert stored.users is not None
+    assert stored.users.table == str(tmp_path / "configs" / "users.parquet")
+    assert stored.users.exclude == str(tmp_path / "configs" / "dt=2026-11-29" / "bots.parquet")
+    assert stored.items is not None
+    assert stored.items.table == str(tmp_path / "items.parquet")

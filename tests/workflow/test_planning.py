@@ -9,7 +9,7 @@ import recoeval as rv
 from recoeval.errors import ConfigError, DataError
 from recoeval.workflow.planning import Plan, plan, type_in_words
 from tests.workflow.test_pipeline import channel
-from tests.workflow.test_preparation import tiny, tiny_config, write_sides
+from tests.workflow.test_preparation import RULE, tiny, tiny_config, write_sides
 
 LOG = {
     "user_id": "integer",
@@ -46,7 +46,10 @@ def test_what_a_run_would_do(tmp_path: Path) -> None:
         "item_id": "integer",
         "rank": "integer",
     }
-    assert found.measures == ("recall@1", "recall@2", "coverage", "ndcg@5", "hits@7")
+    assert found.measures == (
+        *("recall@1", "recall@2", "coverage", "ndcg@5", "hits@7"),
+        "recall_ceiling",
+    )
     assert found.depth == 7
     made = found.as_dict()["generators"]
     assert list(made) == ["popularity", "als", "channel"]
@@ -75,6 +78,14 @@ def test_nothing_is_written_and_no_row_is_looked_at(tmp_path: Path) -> None:
         {},
         {"training": {"where": "dwell > 1", "weight": "dwell"}, "seen": {"window": "2d"}},
         {"ground_truth": {"gain": "dwell", "repeats": "include"}, "seen": {"where": "TRUE"}},
+        {"ground_truth": {"horizon": "5d", "gain": 3}, "exposures": {"where": "TRUE"}},
+        {
+            "ground_truth": {
+                "relevant": None,
+                "positives": {"a": {"where": "dwell > 60", "gain": 2}, "b": {"where": RULE}},
+            },
+            "users": {"max_rows_per_day": 100},
+        },
     ],
 )
 def test_rules_are_told_as_the_run_tells_them(tmp_path: Path, sections: dict[str, Any]) -> None:
@@ -169,7 +180,7 @@ def test_settings_and_dates(tmp_path: Path) -> None:
     tiny().write_parquet(tmp_path / "dt=2026-01-13" / "log.parquet")
     config = tiny_config(tmp_path, interactions={"path": f"{tmp_path}/dt={{date}}/log.parquet"})
     found = plan(config, set=["k=[4]"], date=date(2026, 1, 13))
-    assert found.measures == ("recall@4", "precision@4")
+    assert found.measures == ("recall@4", "precision@4", "recall_ceiling")
     assert columns(found, "interactions") == LOG
 
 
@@ -244,3 +255,84 @@ def test_a_window_that_the_log_cannot_serve(tmp_path: Path) -> None:
     config = tiny_config(tmp_path, interactions=None, split=sides)
     (problem,) = refused({**config, "seen": {"window": "3d"}})
     assert problem.startswith("seen.window: ")
+
+
+TABLES = {
+    "users.parquet": {"user_id": [1, 2], "country": ["DE", "FR"]},
+    "bots.parquet": {"user_id": [9]},
+    "items.parquet": {"item_id": [10, 20], "born": ["2026-01-01", "2026-01-02"], "on": [1, 0]},
+    "aliases.parquet": {"old": [11], "item_id": [10]},
+}
+
+
+def with_tables(folder: Path, **sections: Any) -> dict[str, Any]:
+    for name, columns in TABLES.items():
+        pl.DataFrame(columns).write_parquet(folder / name)
+    roles: dict[str, Any] = {
+        "users": {"table": str(folder / "users.parquet"), "exclude": str(folder / "bots.parquet")},
+        "items": {
+            "table": str(folder / "items.parquet"),
+            "created_at": "born",
+            "timestamp_unit": "iso",
+            "available": "on = 1",
+        },
+        "canonical_items": {"path": str(folder / "aliases.parquet"), "columns": {"alias": "old"}},
+    }
+    for name, section in sections.items():
+        roles[name] = {**roles.get(name, {}), **section}
+    return tiny_config(folder, **roles)
+
+
+def test_tables_beside_the_log_are_inputs(tmp_path: Path) -> None:
+    found = plan(with_tables(tmp_path)).inputs
+    assert {name: dict(found[name]["columns_found"]) for name in list(found)[1:]} == {
+        "canonical_items": {"alias": "integer", "item_id": "integer"},
+        "users": {"user_id": "integer", "country": "text"},
+        "users.exclude": {"user_id": "integer"},
+        "items": {
+            "item_id": "integer",
+            "born": "text",
+            "on": "integer",
+            "created_at": "time (UTC)",
+            "available": "true or false",
+        },
+    }
+    assert found["users"]["table"] == str(tmp_path / "users.parquet")
+    assert found["users.exclude"]["path"] == str(tmp_path / "bots.parquet")
+    assert found["items"]["available"] == "on = 1"
+    rules = plan(with_tables(tmp_path)).as_dict()["rules"]
+    assert rules["users"] == {"exclude": "given"}
+    assert rules["items"] == {"created_at": "born", "available": "on = 1"}
+    assert rules["canonical_items"] == "given"
+
+
+def test_what_tables_lack_is_told_at_once(tmp_path: Path) -> None:
+    config = with_tables(
+        tmp_path,
+        canonical_items={"columns": {"alias": "elder"}},
+        items={"available": "off = 1"},
+        users={"columns": {"country": "land"}},
+        exposures={"where": "shown"},
+        buckets={"kind": {"side": "item", "by": "column", "column": "kind"}},
+    )
+    problems = refused(config | {"metrics": ["recall@quota"]})
+    assert [problem.split(":")[0] for problem in problems] == [
+        "canonical_items.columns.alias",
+        "users.columns.country",
+        "items.available",
+        "exposures.where",
+    ]
+    config = with_tables(tmp_path, buckets={"land": {"by": "column", "column": "land"}})
+    assert refused(config | {"metrics": ["recall@quota"]}) == [
+        "buckets.land.column: unknown column 'land' in the users table. Columns: user_id, country",
+        "metrics: recall@quota needs a column quota of the users table. Columns: user_id, country",
+    ]
+
+
+def test_as_of_is_a_column_of_the_lists(tmp_path: Path) -> None:
+    pl.DataFrame({"user_id": [1], "item_id": [1], "rank": [1]}).write_parquet(
+        tmp_path / "lists.parquet"
+    )
+    lists = {"type": "precomputed", "path": str(tmp_path / "lists.parquet"), "as_of": "built"}
+    (problem,) = refused(tiny_config(tmp_path, generators={"channel": lists}))
+    assert problem.startswith("generators.channel.as_of: unknown column 'built'")

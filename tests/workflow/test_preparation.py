@@ -14,8 +14,9 @@ import pytest
 
 from recoeval.data.sources import Source, scan_interactions
 from recoeval.errors import ConfigError, DataError
-from recoeval.workflow.config import load_config
-from recoeval.workflow.preparation import Log, Prepared, open_log, prepare
+from recoeval.workflow.config import Config, load_config
+from recoeval.workflow.logs import Fold, Log, open_log
+from recoeval.workflow.preparation import Prepared, prepare
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 
@@ -102,7 +103,12 @@ def opened(folder: Path, /, **sections: Any) -> tuple[Any, Log]:
 
 
 def prepared(folder: Path, /, **sections: Any) -> Prepared:
-    return prepare(*opened(folder, **sections))
+    return prepared_of(*opened(folder, **sections))
+
+
+def prepared_of(config: Config, log: Log) -> Prepared:
+    (fold,) = log.folds
+    return prepare(config, log, fold)
 
 
 def pairs(frame: pl.DataFrame | pl.LazyFrame, *names: str) -> list[tuple[Any, ...]]:
@@ -114,15 +120,15 @@ def truth_of(done: Prepared) -> list[tuple[Any, ...]]:
 
 
 def seen_of(done: Prepared) -> list[tuple[Any, ...]]:
-    return pairs(done.seen, "user_id", "item_id")
+    return pairs(done.background.seen, "user_id", "item_id")
 
 
 def test_windows_and_facts(tmp_path: Path) -> None:
     _, log = opened(tmp_path)
-    assert log.windows is not None
-    assert log.windows.train_end == datetime(2026, 1, 9, tzinfo=UTC)
-    assert log.windows.cutoff == datetime(2026, 1, 10, tzinfo=UTC)
-    assert log.windows.test_end == datetime(2026, 1, 12, tzinfo=UTC)
+    assert log.folds[0].windows is not None
+    assert log.folds[0].windows.train_end == datetime(2026, 1, 9, tzinfo=UTC)
+    assert log.folds[0].windows.cutoff == datetime(2026, 1, 10, tzinfo=UTC)
+    assert log.folds[0].windows.test_end == datetime(2026, 1, 12, tzinfo=UTC)
     assert log.sources == {"interactions": str(tmp_path / "log.parquet")}
     facts = log.facts["interactions"]
     assert (facts.rows, facts.exact_duplicates) == (28, 1)
@@ -130,7 +136,7 @@ def test_windows_and_facts(tmp_path: Path) -> None:
     assert facts.end == datetime(2026, 1, 13, tzinfo=UTC)
     expected = {"train": TRAIN, "test": TEST}
     for name, rows in expected.items():
-        assert sorted(getattr(log, name).collect().rows(), key=str) == sorted(
+        assert sorted(getattr(log.folds[0], name).collect().rows(), key=str) == sorted(
             tiny(rows).rows(), key=str
         )
 
@@ -147,6 +153,8 @@ def test_split_report(tmp_path: Path) -> None:
         },
         "gap_rows": 2,
         "later_rows": 2,
+        "earlier_rows": 0,
+        "users_too_short": 0,
     }
 
 
@@ -189,7 +197,7 @@ def test_train_rows_seen_pairs_and_activity(tmp_path: Path) -> None:
     assert pairs(done.train.seen, "user_id", "item_id") == SEEN
     assert done.train.end == datetime(2026, 1, 9, tzinfo=UTC)
     assert (done.train.seed, done.train.threads) == (7, 1)
-    activity = pairs(done.activity, "user_id", "train_interactions", "train_rows")
+    activity = pairs(done.background.activity, "user_id", "train_interactions", "train_rows")
     assert activity == [(1, 4, 3), (2, 3, 2), (3, 3, 2), (4, 1, None)]
 
 
@@ -207,18 +215,18 @@ def test_no_gap_and_no_end(tmp_path: Path) -> None:
 
 def test_split_by_a_length_from_the_end(tmp_path: Path) -> None:
     _, log = opened(tmp_path, split={"test": "3d"})
-    assert log.windows is not None
-    assert log.windows.cutoff == datetime(2026, 1, 10, 0, 0, 0, 1, tzinfo=UTC)
+    assert log.folds[0].windows is not None
+    assert log.folds[0].windows.cutoff == datetime(2026, 1, 10, 0, 0, 0, 1, tzinfo=UTC)
 
 
 def test_split_by_a_fraction(tmp_path: Path) -> None:
     # 28 rows, 0.25: ceil(7) = 7; row 21 in time order, counted from 0.
     _, log = opened(tmp_path, split={"fraction": 0.25})
     times = sorted(tiny()["timestamp"].to_list())
-    assert log.windows is not None
-    assert log.windows.cutoff == times[21] == datetime(2026, 1, 10, 8, tzinfo=UTC)
+    assert log.folds[0].windows is not None
+    assert log.folds[0].windows.cutoff == times[21] == datetime(2026, 1, 10, 8, tzinfo=UTC)
     # Eight rows have this very time: all of them are test rows.
-    assert log.test.collect().height == sum(time >= times[21] for time in times) == 14
+    assert log.folds[0].test.collect().height == sum(time >= times[21] for time in times) == 14
 
 
 @pytest.mark.parametrize(
@@ -326,19 +334,20 @@ def test_duplicates_can_be_dropped(tmp_path: Path) -> None:
     config, log = opened(tmp_path, interactions={"duplicates": "drop"})
     # What the log has, and what is left of it.
     assert (log.facts["interactions"].rows, log.facts["interactions"].exact_duplicates) == (28, 1)
-    done = prepare(config, log)
+    done = prepared_of(config, log)
     assert (done.split.test.rows, done.counts["relevant_rows"]) == (12, 9)
     assert truth_of(done) == TRUTH
 
 
 def test_rows_can_be_left_out_and_columns_derived(tmp_path: Path) -> None:
-    done = prepared(
+    config, log = opened(
         tmp_path,
         interactions={"derive": {"minutes": "dwell / 60"}, "where": "user_id <> 4"},
         ground_truth={"relevant": "event = 'click' AND minutes > 0.5"},
     )
+    done = prepared_of(config, log)
     assert truth_of(done) == [pair for pair in TRUTH if pair[0] != 4]
-    assert done.log["interactions"]["rows"] == 25
+    assert log.facts["interactions"].rows == 25
 
 
 def write(folder: Path, kind: str) -> dict[str, Any]:
@@ -391,7 +400,7 @@ def test_every_format_gives_the_same(tmp_path: Path, kind: str) -> None:
     config = tiny_config(plain)
     expected = prepared(plain)
     loaded = load_config({**config, "interactions": write(other, kind)}).config
-    same(prepare(loaded, open_log(loaded, now=NOW)), expected)
+    same(prepared_of(loaded, open_log(loaded, now=NOW)), expected)
 
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pyarrow", "duckdb"])
@@ -413,10 +422,11 @@ def test_every_frame_gives_the_same(tmp_path: Path, kind: str) -> None:
             "pyarrow": table.to_arrow,
         }[kind]()
     rows = scan_interactions(Source(), frame=frame)
-    windows = log.windows
+    windows = log.folds[0].windows
     assert windows is not None
-    own = Log(windows.train(rows), windows.test(rows), rows, windows, log.facts, log.sources)
-    same(prepare(config, own), prepare(config, log))
+    fold = Fold(0, windows.train(rows), windows.test(rows), windows.train_end, windows)
+    own = Log((fold,), rows, log.read, log.sources, log.roles)
+    same(prepared_of(config, own), prepared_of(config, log))
 
 
 def same(found: Prepared, expected: Prepared) -> None:
@@ -428,7 +438,7 @@ def same(found: Prepared, expected: Prepared) -> None:
         ("seen", ("user_id", "item_id")),
         ("activity", ("user_id", "train_interactions", "train_rows")),
     ):
-        ours, theirs = getattr(found, name), getattr(expected, name)
+        ours, theirs = getattr(found.background, name), getattr(expected.background, name)
         assert pairs(ours, *columns) == pairs(theirs, *columns)
     ours, theirs = (done.train.rows.collect() for done in (found, expected))
     order = ["user_id", "item_id", "timestamp"]
@@ -455,7 +465,8 @@ def write_sides(folder: Path, *, times: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("times", [True, False])
 def test_split_by_files(tmp_path: Path, times: bool) -> None:
     sides = write_sides(tmp_path, times=times)
-    done = prepared(tmp_path, interactions=None, split=sides)
+    config, log = opened(tmp_path, interactions=None, split=sides)
+    done = prepared_of(config, log)
     assert truth_of(done) == TRUTH
     assert seen_of(done) == SEEN
     assert done.train.end is None
@@ -463,8 +474,8 @@ def test_split_by_files(tmp_path: Path, times: bool) -> None:
     report = done.split.as_dict()
     assert report["train"] == {"start": None, "end": None, "rows": 11, "users": 4, "items": 4}
     assert report["test"] == {"start": None, "end": None, "rows": 13, "users": 6, "items": 5}
-    assert set(done.log) == {"split.train", "split.test"}
-    assert done.log["split.test"]["exact_duplicates"] == 1
+    assert set(log.facts) == {"split.train", "split.test"}
+    assert log.facts["split.test"].exact_duplicates == 1
 
 
 def test_both_sides_take_what_interactions_say(tmp_path: Path) -> None:
@@ -514,12 +525,12 @@ def test_the_test_window_teaches_nothing(tmp_path: Path) -> None:
     config = tiny_config(other)
     tiny([*TRAIN, *GAP, *altered, *LATER]).write_parquet(other / "log.parquet")
     loaded = load_config(config).config
-    done = prepare(loaded, open_log(loaded, now=NOW))
+    done = prepared_of(loaded, open_log(loaded, now=NOW))
     assert truth_of(done) != truth_of(expected)
     assert done.train.rows.collect().equals(expected.train.rows.collect())
     assert seen_of(done) == seen_of(expected)
-    assert pairs(done.activity, "user_id", "train_interactions") == pairs(
-        expected.activity, "user_id", "train_interactions"
+    assert pairs(done.background.activity, "user_id", "train_interactions") == pairs(
+        expected.background.activity, "user_id", "train_interactions"
     )
 
 

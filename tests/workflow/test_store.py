@@ -16,6 +16,8 @@ FILES = {
     "config.yaml",
     "constraints.json",
     "hits/part-00000.parquet",
+    "loss.parquet",
+    "lost/part-00000.parquet",
     "manifest.json",
     "per_query/part-00000.parquet",
     "summary.parquet",
@@ -58,6 +60,9 @@ def test_open_run_gives_back_the_run(tmp_path: Path) -> None:
         assert again.summary.equals(run.summary)
         assert again.per_query.equals(run.per_query)
         assert again.per_user.equals(run.per_user)
+        assert again.lost.equals(run.lost)
+        assert again.loss.equals(run.loss)
+        assert again.folds.is_empty()
         assert again.hits.equals(run.hits)
         assert again.verdict == run.verdict
         assert again.manifest == run.manifest
@@ -107,7 +112,10 @@ def test_without_a_manifest_there_is_no_run(tmp_path: Path) -> None:
 def test_a_manifest_alone_is_not_enough(tmp_path: Path, name: str) -> None:
     run = finished(tmp_path)
     (run.path / name).unlink()
-    assert str(run.path) in refused(run.path)
+    said = refused(run.path)
+    assert str(run.path) in said
+    if name.endswith(".parquet"):
+        assert said.endswith(".parquet: is missing: the run is damaged")
 
 
 @pytest.mark.parametrize("name", sorted(FILES - {"config.yaml"}))
@@ -124,6 +132,11 @@ def test_files_that_end_too_early(tmp_path: Path, name: str, share: float) -> No
     [
         ("manifest.json", "[]", "manifest.json: is no JSON object"),
         ("manifest.json", "{}", "manifest.json: has no "),
+        (
+            "manifest.json",
+            '{"recoeval": "0.1.0", "split": {}}',
+            "manifest.json: was written by recoeval 0.1.0, which kept less of a run: run it again",
+        ),
         ("manifest.json", '{"status": "partial"}', "manifest.json: "),
         ("manifest.json", '{"measures": 5}', "manifest.json: is not of this version: "),
         ("manifest.json", '{"measures": ["nope@1"]}', "manifest.json: is not of this version: "),

@@ -1,0 +1,149 @@
+"""Audit of lists: when they were built, whom they cover, whether their ids are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import polars as pl
+
+from recoeval.analysis.auditview import AuditedLists, AuditView, count, number, percent
+from recoeval.analysis.findings import Finding, Severity
+from recoeval.analysis.suspicion import find_cold_hits
+from recoeval.columns import (
+    BUCKET,
+    GENERATOR,
+    ITEM_ID,
+    METRIC,
+    NAME,
+    QUERY_ID,
+    QUERY_TIME,
+    RETURNED,
+    VALUE,
+)
+from recoeval.component import format_duration
+
+__all__ = [
+    "find_build_times",
+    "find_coverage",
+    "find_foreign_ids",
+    "find_impossible_hits",
+    "find_unlike_judged",
+]
+
+LOW_COVERAGE: Final = 0.95
+"""Queries without a list score 0: below this, coverage decides as much as quality does."""
+MANY_STRANGERS: Final = 0.5
+"""Lists of which more than half are items that the log never had are of another catalogue."""
+JUDGED_APART: Final = 0.1
+JUDGED_RATIO: Final = 2.0
+"""Lists of which so much more was shown to users get more credit for the same quality."""
+
+_AS_OF: Final = "as_of"
+
+
+def find_build_times(view: AuditView, name: str, lists: AuditedLists) -> Iterator[Finding]:
+    """Yields which lists are from after their query, too old, or without a date."""
+    if lists.built is None:
+        return
+    built = lists.built.select(QUERY_ID, _AS_OF).join(
+        view.cutoffs.select(QUERY_ID, QUERY_TIME), on=QUERY_ID
+    )
+    age = pl.col(QUERY_TIME) - pl.col(_AS_OF)
+    too_old = (age > lists.max_age) if lists.max_age else pl.lit(False)
+    by_query = built.group_by(QUERY_ID).agg(
+        (age <= pl.duration()).any().alias("late"),
+        too_old.any().alias("stale"),
+        pl.col(_AS_OF).is_null().any().alias("undated"),
+    )
+    found = by_query.select(pl.len(), pl.col("late", "stale", "undated").sum())
+    total, late, stale, undated = found.collect(engine="streaming").row(0)
+
+    def said(lists_found: int) -> str:
+        return f"{number(lists_found, 'list')} ({percent(lists_found, total)})"
+
+    if late:
+        text = f"{said(late)} built at or after the cutoff: they may know what is asked"
+        counts = {"lists": late, "share": late / total}
+        yield view.found("severe", "lists_after_cutoff", text, counts, generator=name)
+    if stale:
+        limit = format_duration(lists.max_age) if lists.max_age else ""
+        text = f"{said(stale)} older than {limit} at the cutoff"
+        counts = {"lists": stale, "share": stale / total}
+        yield view.found("warn", "stale_lists", text, counts, generator=name)
+    if undated:
+        text = f"{said(undated)} without a build time: nobody knows whether they are too new"
+        counts = {"lists": undated, "share": undated / total}
+        yield view.found("warn", "lists_without_as_of", text, counts, generator=name)
+
+
+def find_foreign_ids(view: AuditView, name: str, lists: AuditedLists) -> Iterator[Finding]:
+    """Yields how much of the lists the log never had, and how much of the truth no list holds."""
+    if lists.rows is None:
+        return
+    listed = lists.rows.select(ITEM_ID).unique().collect(engine="streaming").lazy()
+    sides = [view.train.select(ITEM_ID), view.test.select(ITEM_ID)]
+    log = pl.concat(sides) if view.whole is None else view.whole.select(ITEM_ID)
+    # Of the log only items that stand in lists are held.
+    known = log.join(listed, on=ITEM_ID, how="semi").unique()
+    total, strange = count(listed), count(listed.join(known, on=ITEM_ID, how="anti"))
+    if strange:
+        text = f"{number(strange, 'listed item')} ({percent(strange, total)}) never in the log"
+        many = strange / total > MANY_STRANGERS
+        counts = {"items": strange, "share": strange / total}
+        text += ": is it another catalogue, or another kind of id?" if many else ""
+        severity: Severity = "warn" if many else "info"
+        yield view.found(severity, "items_not_in_log", text, counts, generator=name)
+    pairs = view.truth.pairs.lazy().select(QUERY_ID, ITEM_ID)
+    missing = count(pairs.join(listed, on=ITEM_ID, how="anti"))
+    if missing:
+        share = percent(missing, view.truth.pairs.height)
+        text = f"{number(missing, 'relevant pair')} ({share}) on items that none of its lists holds"
+        counts = {"pairs": missing, "share": missing / view.truth.pairs.height}
+        yield view.found("info", "truth_not_listed", text, counts, generator=name)
+
+
+def find_coverage(view: AuditView, name: str, per_query: pl.DataFrame) -> Iterator[Finding]:
+    """Yields whether many queries have no list of a generator."""
+    rows = per_query.filter(pl.col(GENERATOR) == name)
+    total, empty = rows.height, rows.filter(pl.col(RETURNED) == 0).height
+    if total and (total - empty) / total < LOW_COVERAGE:
+        text = (
+            f"{number(empty, 'query', 'queries')} ({percent(empty, total)}) without a list; "
+            "they score 0"
+        )
+        counts = {"queries": empty, "share": empty / total}
+        yield view.found("warn", "low_coverage", text, counts, generator=name)
+
+
+def find_impossible_hits(
+    view: AuditView, name: str, lists: AuditedLists, hits: pl.DataFrame
+) -> Iterator[Finding]:
+    """Yields hits that a generator cannot have."""
+    own = hits.filter(pl.col(GENERATOR) == name)
+    reason = find_cold_hits(
+        own,
+        view.truth.queries,
+        view.train_rows,
+        serves_cold_users=lists.serves_cold_users,
+        serves_cold_items=lists.serves_cold_items,
+    )
+    if reason:
+        yield view.found("severe", "cold_hits", reason, {"hits": own.height}, generator=name)
+
+
+def find_unlike_judged(view: AuditView, summary: pl.DataFrame) -> Iterator[Finding]:
+    """Yields depths at which some generators' lists were shown far more than others'."""
+    rows = summary.filter((pl.col(NAME) == "judged") & (pl.col(BUCKET) == "all"))
+    rows = rows.drop_nulls(VALUE).unique([METRIC, GENERATOR], maintain_order=True)
+    for (label,), group in rows.sort(VALUE, GENERATOR).group_by([METRIC], maintain_order=True):
+        low, high = group.row(0, named=True), group.row(-1, named=True)
+        apart = high[VALUE] - low[VALUE] > JUDGED_APART
+        if apart or high[VALUE] > JUDGED_RATIO * low[VALUE]:
+            text = (
+                f"{label} is {low[VALUE]:.3g} for {low[GENERATOR]} and {high[VALUE]:.3g} for "
+                f"{high[GENERATOR]}: what users never saw cannot be relevant, so a comparison "
+                f"favours {high[GENERATOR]}"
+            )
+            counts = {"lowest": low[VALUE], "highest": high[VALUE]}
+            yield view.found("warn", "unlike_judged", text, counts)

@@ -1,0 +1,84 @@
+"""Truth health by users: whether those who are evaluated are like all users of the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from recoeval.analysis.auditview import AuditView
+from recoeval.analysis.healthrows import named_columns
+from recoeval.columns import TRAIN_INTERACTIONS, TRAIN_ROWS, USER_ID
+
+__all__ = ["compare_users"]
+
+Record = dict[str, Any]
+
+_EVALUATED = "__evaluated"
+_CUTS = (("10%", 0.1), ("median", 0.5), ("90%", 0.9))
+_ACTIVITY = "log rows before the cutoff"
+_MOST = 10
+"""Values of a column that are shown."""
+
+
+def compare_users(view: AuditView) -> list[Record]:
+    """Returns facts about the evaluated users beside the same facts about all users.
+
+    All users are those with any row of the train or the test window.
+    """
+    users = _users(view)
+    sides = [users.filter(_EVALUATED), users]
+    rows = pl.col(TRAIN_INTERACTIONS)
+    facts = [
+        pl.len().alias("users"),
+        (rows.sum() / pl.len()).alias(f"{_ACTIVITY}, mean"),
+        *(rows.quantile(q, "lower").alias(f"{_ACTIVITY}, {name}") for name, q in _CUTS),
+        ((rows == 0).sum() / pl.len()).alias("share without any row before the cutoff"),
+        ((pl.col(TRAIN_ROWS) == 0).sum() / pl.len()).alias("share without a train row"),
+    ]
+    frames = pl.collect_all([side.select(facts) for side in sides], engine="streaming")
+    evaluated, everyone = (frame.row(0, named=True) for frame in frames)
+    found = [
+        {"fact": name, "evaluated": evaluated[name], "all_users": everyone[name]}
+        for name in everyone
+    ]
+    return [*found, *_mix(view, users)]
+
+
+def _users(view: AuditView) -> pl.LazyFrame:
+    """Returns one row a user of the log with activity, and whether the user is evaluated."""
+    everyone = pl.concat([view.train.select(USER_ID), view.test.select(USER_ID)]).unique()
+    chosen = view.truth.queries.lazy().select(USER_ID, pl.lit(True).alias(_EVALUATED)).unique()
+    joined = everyone.join(chosen, on=USER_ID, how="left")
+    for name, rows in ((TRAIN_INTERACTIONS, view.train), (TRAIN_ROWS, view.train_rows)):
+        counts = rows.group_by(USER_ID).agg(pl.len().cast(pl.Int64).alias(name))
+        joined = joined.join(counts, on=USER_ID, how="left")
+    filled = (
+        pl.col(TRAIN_INTERACTIONS, TRAIN_ROWS).fill_null(0),
+        pl.col(_EVALUATED).fill_null(False),
+    )
+    # One small row a user: read once, looked at twice.
+    return joined.with_columns(filled).collect(engine="streaming").lazy()
+
+
+def _mix(view: AuditView, users: pl.LazyFrame) -> list[Record]:
+    """Returns the share of each event among the rows before the cutoff."""
+    chosen = users.filter(_EVALUATED).select(USER_ID)
+    own = view.train.join(chosen, on=USER_ID, how="semi")
+    found = []
+    for name in named_columns(view)[0]:
+        value = pl.col(name).cast(pl.String).fill_null("(null)").alias("value")
+        frames = [side.group_by(value).len().sort("value") for side in (own, view.train)]
+        mine, every = pl.collect_all(frames, engine="streaming")
+        counts = dict(mine.iter_rows())
+        totals = (mine["len"].sum(), every["len"].sum())
+        most = every.sort("len", "value", descending=[True, False]).head(_MOST)
+        found += [
+            {
+                "fact": f"share of rows before the cutoff with {name} {label}",
+                "evaluated": counts.get(label, 0) / totals[0] if totals[0] else None,
+                "all_users": amount / totals[1],
+            }
+            for label, amount in most.iter_rows()
+        ]
+    return found
