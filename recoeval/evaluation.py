@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, SupportsIndex
+from typing import Any
 
 import polars as pl
 
@@ -287,7 +287,8 @@ def evaluate(
     """
     texts = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
     measured = measures(texts, check_depths(k))
-    asked_for = Document({"policies": policies or {}, "buckets": buckets or {}})
+    named = {"policies": policies, "buckets": buckets}
+    asked_for = Document({name: {} if each is None else each for name, each in named.items()})
     options = validate(asked_for, _Options)
     asked = read_truth(truth)
     lists = read_recs(recs, users_are_queries=asked.users_are_queries)
@@ -363,8 +364,15 @@ def check_depths(k: object) -> tuple[int, ...]:
     problems = [
         Problem(f"expected an integer >= 1, got {depth!r}", f"k.{index}")
         for index, depth in enumerate(depths)
-        if not isinstance(depth, SupportsIndex) or depth is True or operator.index(depth) < 1
+        if not _is_depth(depth)
     ]
     if problems:
         raise ConfigError(*problems)
     return tuple(operator.index(depth) for depth in depths)
+
+
+def _is_depth(value: Any) -> bool:
+    try:
+        return value is not True and operator.index(value) >= 1
+    except TypeError:
+        return False

@@ -33,7 +33,6 @@ FAST = (
     "tests/data/test_splits.py",
     "tests/data/test_buckets.py",
     "tests/test_evaluation.py",
-    "tests/test_laws.py",
     "tests/test_shards.py",
     "tests/workflow/test_preparation.py",
 )

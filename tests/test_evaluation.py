@@ -409,6 +409,26 @@ def test_other_policies(policies, text):
 # Buckets.
 
 
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (
+            {"buckets": {1: {"by": "relevant_items", "edges": [2]}}},
+            "buckets: a key has to be text, got 1: names are texts, write '1'",
+        ),
+        ({"buckets": 5}, "buckets: expected a mapping, got 5"),
+        ({"policies": ""}, "policies: expected a mapping, got ''"),
+        ({"k": [[1]]}, "k.0: expected an integer >= 1, got [1]"),
+        ({"k": [np.array([1, 2])]}, "k.0: expected an integer >= 1, got array([1, 2])"),
+        ({"metrics": [5]}, "metrics.0: expected text such as recall@10, got 5"),
+    ],
+)
+def test_options_of_another_kind(options, text):
+    with pytest.raises(ConfigError) as error:
+        rv.evaluate(RECS, TRUTH, **options)
+    assert str(error.value) == text
+
+
 def test_buckets():
     found = rv.evaluate(
         RECS,

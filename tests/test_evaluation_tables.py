@@ -342,7 +342,10 @@ CAST, IDS = f"7, 9, 20. {BOTH}", f"1, 2, 3. {BOTH}"
         ),
         (
             {"metrics": ["hits@quota"], "users": USERS.filter(pl.col("user_id") != 2)},
-            "queries.quota: 1 queries have no quota >= 1, e.g. (2, None); hits@quota reads it",
+            (
+                "queries.quota: 1 queries have no quota from 1 to 1,000,000, e.g. (2, None); "
+                "hits@quota reads it"
+            ),
         ),
         (
             {"items": ITEMS.with_columns(pl.col("item_id").cast(pl.String))},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict, model_serializer, model_validator
@@ -97,8 +97,11 @@ def read_constraints(
         >>> read_constraints("recall@100 >= 0.15")[0].min
         0.15
     """
-    single = isinstance(constraints, str | Mapping | Constraint)
-    given = [constraints] if single else list(constraints)
+    given: object = constraints
+    # What is none at all is refused as a single one.
+    if isinstance(given, str | Mapping | Constraint) or not isinstance(given, Iterable):
+        given = [given]
+    given = list(given)
     return validate(Document({"constraints": given}), _Bounds).constraints
 
 

@@ -111,8 +111,7 @@ class Evaluation:
             pl.col(GENERATOR) == generator,
             pl.col(STATISTIC) == measure.metric.statistic,
         )
-        places = {f"{by}:{label}": (by, label) for by, label in rows[BUCKET_BY, BUCKET].iter_rows()}
-        by, label = places[_place(bucket, places)]
+        by, label = _place(bucket, rows[BUCKET_BY, BUCKET].unique(maintain_order=True).rows())
         found_rows = rows.filter(pl.col(BUCKET_BY) == by, pl.col(BUCKET) == label)
         if found_rows.height > 1:
             found_rows = spread_over_folds(found_rows).rename({"mean": VALUE})
@@ -150,7 +149,12 @@ def merge_folds(parts: Sequence[Evaluation]) -> Evaluation:
     Returns:
         All tables one below the other. Counts are the sums over the folds, and each fold's own
         under "folds"; a definition that differs between folds is the list of its values.
+
+    Raises:
+        ConfigError: there is no part.
     """
+    if not parts:
+        raise ConfigError(Problem("expected the results of at least one fold", "folds"))
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -197,42 +201,64 @@ def _shared(values: list[Any]) -> Any:
     return values[0] if all(value == values[0] for value in values) else values
 
 
-def _of_fold(summary: pl.DataFrame, fold: int) -> pl.DataFrame:
+def _of_fold(summary: pl.DataFrame, fold: object) -> pl.DataFrame:
     """Returns the rows of a fold."""
-    known = summary[FOLD].unique(maintain_order=True).to_list()
-    if fold not in known:
-        text = f"unknown fold {fold!r}. Choices: {', '.join(map(str, known))}"
+    known = {str(number): number for number in summary[FOLD].unique(maintain_order=True)}
+    number = known.get(str(fold))
+    if number is None:
+        text = f"unknown fold {fold!r}. Choices: {', '.join(known)}"
         raise ConfigError(Problem(text, "fold"))
-    return summary.filter(pl.col(FOLD) == fold)
+    return summary.filter(pl.col(FOLD) == number)
 
 
-def _no_such(what: str, name: str, choices: Iterable[str]) -> ConfigError:
+def _no_such(what: str, name: object, choices: Iterable[str]) -> ConfigError:
+    if not isinstance(name, str):
+        return ConfigError(Problem(f"expected text, got {name!r}", what))
     names = list(choices)
     hint = did_you_mean(name, names)
     text = f"unknown {what} {name!r}.{hint} Choices: {', '.join(names)}"
     return ConfigError(Problem(text, what))
 
 
-def _one_of(what: str, name: str | None, choices: Sequence[str]) -> str:
+def _one_of(what: str, name: object, choices: Sequence[str]) -> str:
     """Returns the name if it is a choice, or the only choice if there is no name."""
     if name is None and len(choices) == 1:
         return choices[0]
     if name is None:
         raise ConfigError(Problem(f"which one? Choices: {', '.join(choices)}", what))
-    if name not in choices:
+    if not isinstance(name, str) or name not in choices:
         raise _no_such(what, name, choices)
     return name
 
 
-def _place(bucket: str | None, places: Mapping[str, tuple[str, str]]) -> str:
-    """Returns the key of the bucket that is meant."""
+def _place(bucket: str | None, places: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Returns the name and the label of the bucket that is meant.
+
+    Args:
+        bucket: a label, or "name:label"; None is overall.
+        places: the name and the label of each bucket.
+    """
     if bucket is None:
-        return f"{ALL}:{ALL}"
-    if bucket in places:
-        return bucket
-    found = [key for key, (_, label) in places.items() if label == bucket]
+        return ALL, ALL
+    found = _meant(bucket, places)
+    if not found:
+        raise _no_such("bucket", bucket, [_texts(place)[0] for place in places])
     if len(found) == 1:
         return found[0]
-    if found:
-        raise ConfigError(Problem(f"which one? Choices: {', '.join(found)}", "bucket"))
-    raise _no_such("bucket", bucket, places)
+    # A text of each that means it alone: "a:b" may be the bucket a, b or the label of another.
+    choices = [
+        next((text for text in _texts(place) if len(_meant(text, places)) == 1), None)
+        or "{1!r} of {0!r} (in summary only)".format(*place)
+        for place in found
+    ]
+    raise ConfigError(Problem(f"which one? Choices: {', '.join(choices)}", "bucket"))
+
+
+def _texts(place: tuple[str, str]) -> tuple[str, str]:
+    """Returns what a bucket may be called."""
+    return f"{place[0]}:{place[1]}", place[1]
+
+
+def _meant(bucket: object, places: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Returns the buckets that a text may mean."""
+    return [place for place in places if isinstance(bucket, str) and bucket in _texts(place)]

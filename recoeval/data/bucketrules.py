@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, Any, Final, Literal
@@ -16,14 +17,20 @@ from pydantic import (
 )
 
 from recoeval.component import Component, Number, Share, parse_instant
+from recoeval.data.frames import FLOAT_LIMIT
 
 __all__ = ["Bucket"]
 
 _USER_SIDE: Final = ("train_interactions", "train_rows", "relevant_items")
 _ITEM_SIDE: Final = ("train_popularity", "item_age")
+_SHOWN: Final = 40
 
 
 def _number_or_time(value: Any) -> Any:
+    if isinstance(value, int | float) and FLOAT_LIMIT <= abs(value) < math.inf:
+        raise ValueError(
+            f"expected a number below 2^53 in size, got {_shortened(value)}: it would be rounded"
+        )
     if not isinstance(value, str):
         return value
     try:
@@ -31,6 +38,11 @@ def _number_or_time(value: Any) -> Any:
     except ValueError:
         text = f"expected a number, or a time such as 2022-05-05T16:00:00Z, got {value!r}"
         raise ValueError(text) from None
+
+
+def _shortened(value: float) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _plain(edge: float | datetime) -> float | str:
@@ -43,7 +55,7 @@ Edge = Annotated[
     PlainSerializer(_plain),
     WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "format": "date-time"}]}),
 ]
-"""A finite number, or a moment with a zone."""
+"""A finite number that Float64 holds exactly, or a moment with a zone."""
 
 
 class Bucket(Component):

@@ -17,8 +17,10 @@ __all__ = ["reading"]
 # Not the errors that a mistake in our own code makes, such as ColumnNotFoundError.
 UNREADABLE: Final = (
     pl.exceptions.ComputeError,
+    pl.exceptions.DuplicateError,
     pl.exceptions.InvalidOperationError,
     pl.exceptions.NoDataError,
+    pl.exceptions.OutOfBoundsError,
     pl.exceptions.SchemaError,
     pl.exceptions.ShapeError,
     pl.exceptions.PanicException,

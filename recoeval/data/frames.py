@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import polars as pl
 
 from recoeval.columns import ITEM_ID, QUERY_ID, USER_ID
-from recoeval.data.failures import dtype_name, listed, reading
+from recoeval.data.failures import dtype_name, gist, listed, reading
 from recoeval.data.formats import open_table
 from recoeval.errors import ConfigError, DataError, Problem, did_you_mean
 
-__all__ = ["IdType", "normalise_ids", "rename", "to_frame"]
+__all__ = ["IdType", "as_printed", "normalise_ids", "rename", "to_frame"]
 
 IdType = Literal["auto", "int", "text"]
 
@@ -37,14 +37,15 @@ def to_frame(obj: object, *, what: str) -> pl.LazyFrame:
 
     Raises:
         ConfigError: any other object.
-        DataError: the path names nothing, or nothing readable.
+        DataError: the path names nothing, or nothing readable; a lazy frame that asks for what
+            is not there; columns that Arrow refuses, or two of one name.
 
     Example:
         >>> to_frame(pl.DataFrame({"a": [1]}), what="recs").collect().item()
         1
     """
     if isinstance(obj, pl.LazyFrame):
-        return obj
+        return _resolved(obj, what)
     if isinstance(obj, pl.DataFrame):
         return obj.lazy()
     if isinstance(obj, str | Path):
@@ -58,9 +59,28 @@ def to_frame(obj: object, *, what: str) -> pl.LazyFrame:
                 what,
             )
         )
-    with reading(what):
-        frame = pl.DataFrame(obj)
+    frame = _from_stream(obj, what)
     return frame.select(name for name in frame.columns if not _INDEX.fullmatch(name)).lazy()
+
+
+def _resolved(frame: pl.LazyFrame, what: str) -> pl.LazyFrame:
+    """Returns the frame, whose files are there and whose columns are known."""
+    try:
+        frame.collect_schema()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise DataError(Problem(f"cannot be read: {gist(str(error))}", what)) from error
+    return frame
+
+
+def _from_stream(obj: Any, what: str) -> pl.DataFrame:
+    """Returns the table of another library, which may raise whatever it likes."""
+    try:
+        return pl.DataFrame(obj)
+    except (Exception, pl.exceptions.PanicException) as error:
+        shape = isinstance(error, ValueError | TypeError | pl.exceptions.DuplicateError)
+        hint = "; a column has one type, and a name of its own" if shape else ""
+        said = gist(str(error)).rstrip(".")
+        raise DataError(Problem(f"cannot be read: {said}{hint}", what)) from error
 
 
 def _from_files(path: str | Path, what: str) -> pl.LazyFrame:
@@ -215,3 +235,17 @@ def whole_numbers(name: str, dtype: pl.DataType) -> pl.Expr | None:
     elif dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     return column.cast(pl.Int64)
+
+
+def as_printed(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Returns a column of numbers as Float64, narrow floats as they print.
+
+    Args:
+        name: the column.
+        dtype: its dtype.
+    """
+    column = pl.col(name)
+    if dtype.is_float() and dtype != pl.Float64:
+        # Through text, so that 0.1 stays 0.1, and not 0.10000000149.
+        column = column.cast(pl.String)
+    return column.cast(pl.Float64)

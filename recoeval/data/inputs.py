@@ -1,4 +1,4 @@
-"""Frames and files that are evaluated as they are: lists, truth, train pairs, users."""
+"""Frames and files that are evaluated as they are: lists, truth, train pairs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from recoeval.columns import (
 )
 from recoeval.data.common_ids import examples_of, overlap, require_overlap, unlike_types
 from recoeval.data.delivery import Tie, deliver, find_order
-from recoeval.data.failures import reading
+from recoeval.data.failures import dtype_name, reading
 from recoeval.data.formats import open_table
-from recoeval.data.frames import normalise_ids, to_frame
+from recoeval.data.frames import as_printed, normalise_ids, to_frame
 from recoeval.data.listcheck import ListFacts, check_lists
 from recoeval.data.lists import is_trec_run, read_lists
 from recoeval.data.queries import queries_of_rows
@@ -39,7 +39,6 @@ __all__ = [
     "read_recs",
     "read_train",
     "read_truth",
-    "read_users",
     "rows_with_ids",
 ]
 
@@ -97,18 +96,18 @@ def read_truth(truth: object) -> AskedTruth:
     """Returns the relevant pairs of a frame, a file, or TREC qrels.
 
     Raises:
-        DataError: missing columns, null ids, gains that are null, infinite or not positive
-            (grades <= 0 of qrels are not relevant, and counted), or no rows.
+        DataError: missing columns, null ids, gains that are no numbers, null, infinite or not
+            positive (grades <= 0 of qrels are not relevant, and counted), or no rows.
     """
     counts: dict[str, int] = {}
     rows = _qrels(truth)
     graded = rows is not None
     rows = rows_with_ids(truth if rows is None else rows, "truth")
-    names = rows.collect_schema().names()
-    gain = pl.col(GAIN).cast(pl.Float64) if GAIN in names else pl.lit(1.0)
-    keys = [name for name in (QUERY_ID, USER_ID) if name in names]
+    schema = rows.collect_schema()
+    keys = [name for name in (QUERY_ID, USER_ID) if name in schema]
+    gain = _gain(schema).alias(GAIN)
     with reading("truth"):
-        frame = rows.select(*keys, ITEM_ID, gain.alias(GAIN)).collect(engine="streaming")
+        frame = rows.select(*keys, ITEM_ID, gain).collect(engine="streaming")
     counts["truth_rows"] = frame.height
     if graded:
         relevant = frame.filter(pl.col(GAIN) > 0)
@@ -132,6 +131,16 @@ def read_truth(truth: object) -> AskedTruth:
     )
     counts["repeated_truth_rows"] = frame.height - pairs.height
     return AskedTruth(pairs, queries, counts)
+
+
+def _gain(schema: pl.Schema) -> pl.Expr:
+    """Returns the gain of a row, Float64; 1 where the truth has none."""
+    dtype = schema.get(GAIN)
+    if dtype is None:
+        return pl.lit(1.0)
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        raise DataError(Problem(f"{dtype_name(dtype)}; expected numbers", f"truth.{GAIN}"))
+    return as_printed(GAIN, dtype)
 
 
 def _qrels(truth: object) -> pl.LazyFrame | None:
@@ -206,37 +215,6 @@ def read_train(train: object | None) -> History:
         pairs.lazy().group_by(USER_ID).agg(count.alias(TRAIN_INTERACTIONS), count.alias(TRAIN_ROWS))
     )
     return History(pairs.lazy().unique(), activity)
-
-
-def read_users(users: object | None, asked: pl.DataFrame) -> pl.DataFrame | None:
-    """Returns the universe of queries: query_id, user_id.
-
-    Args:
-        users: user_id and query_id, or user_id alone: then a user asks the queries that the
-            truth names, and a user whom it does not name is a query.
-        asked: query_id, user_id of the truth.
-
-    Raises:
-        DataError: missing columns, null ids, or users whose queries have no name.
-    """
-    if users is None:
-        return None
-    rows = rows_with_ids(users, "users", items=False)
-    names = rows.collect_schema().names()
-    keys = [name for name in (QUERY_ID, USER_ID) if name in names]
-    queries = queries_of_rows(rows.select(keys), what="users")
-    if QUERY_ID in keys or queries.schema[USER_ID] != asked.schema[USER_ID]:
-        return queries
-    own = queries.select(USER_ID).join(asked, on=USER_ID, how="left")
-    target = asked.schema[QUERY_ID]
-    alike = target in (pl.String, own.schema[USER_ID])
-    itself = pl.col(USER_ID).cast(target) if alike else pl.lit(None, target)
-    found = own.select(pl.col(QUERY_ID).fill_null(itself), USER_ID)
-    nameless = found.filter(pl.col(QUERY_ID).is_null())[USER_ID]
-    if len(nameless):
-        text = f"{len(nameless)} users have no query in the truth, e.g. {some(nameless.sort())}"
-        raise DataError(Problem(f"{text}; name their queries: query_id", "users"))
-    return found
 
 
 def rows_with_ids(

@@ -88,7 +88,8 @@ def apply_policies(
 
     Raises:
         ConfigError: zero_relevant needs a universe.
-        DataError: nothing is left, or `zero_relevant: error` and a query has no relevant item.
+        DataError: nothing is left, a query belongs to several users, or `zero_relevant: error`
+            and a query has no relevant item.
     """
     if universe is None and policies.zero_relevant != "skip":
         raise ConfigError(
@@ -97,6 +98,7 @@ def apply_policies(
                 "policies.zero_relevant",
             )
         )
+    _refuse_shared(queries if universe is None else pl.concat([_asked(queries), _asked(universe)]))
     counts: dict[str, int] = {}
     known = queries.lazy().select(QUERY_ID, USER_ID)
     left = pairs.join(known, on=QUERY_ID, maintain_order="left").collect(engine="streaming")
@@ -172,6 +174,15 @@ def _evaluated(
         counts,
         in_force,
     )
+
+
+def _refuse_shared(queries: pl.DataFrame) -> None:
+    """Raises if a query belongs to several users: it would be counted for each of them."""
+    pairs = queries.select(QUERY_ID, USER_ID).unique()
+    shared = pairs.filter(pl.col(QUERY_ID).is_duplicated())[QUERY_ID].unique().sort()
+    if len(shared):
+        text = f"{len(shared)} queries belong to several users, e.g. {some(shared)}"
+        raise DataError(Problem(f"{text}; a query has one user", f"queries.{QUERY_ID}"))
 
 
 def _asked(queries: pl.DataFrame) -> pl.DataFrame:

@@ -193,6 +193,8 @@ def _misfit(bucket: Bucket, dtype: pl.DataType) -> str:
         has_cuts = bucket.edges is not None or bucket.quantiles is not None
         text = f"is {name}: it has a bucket a value, leave edges and quantiles out"
         return text if has_cuts and dtype != pl.Null else ""
+    if isinstance(dtype, pl.List | pl.Array):
+        return "holds lists: expected text, numbers or times"
     times = dtype == pl.Datetime
     if not times and not dtype.is_numeric():
         return f"is {name}: expected text, numbers or times"

@@ -22,12 +22,13 @@ from recoeval.columns import (
 )
 from recoeval.data.common_ids import require_overlap
 from recoeval.data.failures import dtype_name, reading
-from recoeval.data.inputs import read_users, rows_with_ids
+from recoeval.data.inputs import rows_with_ids
 from recoeval.data.policies import Truth
+from recoeval.data.queries import queries_of_rows
 from recoeval.data.times import TimestampUnit, normalise_times
 from recoeval.errors import DataError, Problem, some
 
-__all__ = ["Universe", "read_exposures", "read_items", "read_universe"]
+__all__ = ["Universe", "read_exposures", "read_items", "read_universe", "read_users"]
 
 OURS = (RELEVANT, TRAIN_INTERACTIONS, TRAIN_ROWS, QUERY_TIME)
 """Names of facts about a query that are counted here."""
@@ -70,6 +71,67 @@ class Universe:
         return replace(truth, queries=queries)
 
 
+def read_users(users: object | None, asked: pl.DataFrame) -> pl.DataFrame | None:
+    """Returns the universe of queries: query_id, user_id.
+
+    Args:
+        users: user_id and query_id, or one of them: then a user asks the queries, and a query
+            belongs to the user, that the truth names; whom it does not name is both.
+        asked: query_id, user_id of the truth.
+
+    Raises:
+        DataError: missing columns, null ids, a query that belongs to several users, or ids that
+            cannot stand for both.
+    """
+    if users is None:
+        return None
+    rows = rows_with_ids(users, "users", items=False)
+    keys = [name for name in (QUERY_ID, USER_ID) if name in rows.collect_schema()]
+    named = queries_of_rows(rows.select(keys), what="users")
+    if any(named.schema[key] != asked.schema[key] for key in keys):
+        return named  # For `check_ids` to refuse.
+    if len(keys) == 1:
+        return _completed(named, asked, keys[0])
+    _refuse_other_users(named, asked)
+    return named
+
+
+def _completed(named: pl.DataFrame, asked: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Returns users with their queries, or queries with their users, as the truth has them.
+
+    Args:
+        named: the ids, distinct, as `key`.
+        asked: query_id, user_id of the truth.
+        key: which of the two is given. An id that the truth does not know stands for both.
+    """
+    other, want, who = USER_ID, "user", "queries"
+    if key == USER_ID:
+        other, want, who = QUERY_ID, "query", "users"
+    target = asked.schema[other]
+    alike = target in (pl.String, named.schema[key])
+    itself = pl.col(key).cast(target) if alike else pl.lit(None, target)
+    ids = named.select(key)
+    new = ids.join(asked, on=key, how="anti").with_columns(itself.alias(other))
+    nameless = new.filter(pl.col(other).is_null())[key].sort()
+    taken = new.join(asked, on=other, how="semi")[key].sort()
+    for bad, why in ((nameless, ""), (taken, f", and the id of each is that of another {want}")):
+        if len(bad):
+            text = f"{len(bad)} {who} have no {want} in the truth{why}, e.g. {some(bad)}"
+            remedy = "queries: query_id" if key == USER_ID else "users: user_id"
+            raise DataError(Problem(f"{text}; name their {remedy}", "users"))
+    known = ids.join(asked, on=key)
+    return pl.concat([each.select(QUERY_ID, USER_ID) for each in (known, new)])
+
+
+def _refuse_other_users(named: pl.DataFrame, asked: pl.DataFrame) -> None:
+    """Raises if a query has one user in the truth and another one here."""
+    both = named.join(asked.rename({USER_ID: "asking"}), on=QUERY_ID)
+    bad = both.filter(pl.col(USER_ID) != pl.col("asking"))[QUERY_ID].sort()
+    if len(bad):
+        text = f"{len(bad)} queries belong to several users, here and in the truth, e.g. "
+        raise DataError(Problem(f"{text}{some(bad)}; a query has one user", f"users.{QUERY_ID}"))
+
+
 def read_universe(users: object | None, asked: pl.DataFrame) -> Universe:
     """Returns the universe of queries, with the attributes that its table has.
 
@@ -96,7 +158,7 @@ def read_universe(users: object | None, asked: pl.DataFrame) -> Universe:
     if QUOTA in schema and schema[QUOTA].is_integer():
         attributes = attributes.with_columns(pl.col(QUOTA).cast(pl.Int64))
     table = _one_row_each(attributes, key, "users")
-    if table.width == 1:
+    if all(table[name].dtype.is_nested() for name in table.columns if name != key):
         return Universe(queries)
     return Universe(queries, table, None) if key == USER_ID else Universe(queries, None, table)
 
@@ -154,20 +216,22 @@ def _with_times(items: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _one_row_each(rows: pl.LazyFrame, key: str, what: str) -> pl.DataFrame:
-    """Returns the distinct rows, sorted by their id, without nested columns.
+    """Returns the distinct rows, sorted by their id; of nested columns the dtype alone.
 
     Raises:
         DataError: rows of one id that differ.
     """
     schema = rows.collect_schema()
     flat = [name for name, dtype in schema.items() if not dtype.is_nested() and dtype != pl.Object]
+    # So that a bucket by such a column can be told what it is.
+    nested = {name: dtype for name, dtype in schema.items() if dtype.is_nested()}
     with reading(what):
         table = rows.select(flat).unique().collect(engine="streaming").sort(key)
     several = table.filter(pl.col(key).is_duplicated())[key].unique()
     if len(several):
         text = f"{len(several)} ids have several rows that differ, e.g. {some(several)}"
         raise DataError(Problem(f"{text}; one row each is needed", f"{what}.{key}"))
-    return table
+    return table.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in nested.items())
 
 
 def read_exposures(exposures: object | None) -> pl.LazyFrame | None:

@@ -13,7 +13,7 @@ from recoeval.component import Component
 from recoeval.data.aliases import apply_aliases
 from recoeval.data.failures import listed, reading
 from recoeval.data.formats import Format, open_table, scan
-from recoeval.data.frames import IdType, normalise_ids, rename, to_frame
+from recoeval.data.frames import IdType, as_printed, normalise_ids, rename, to_frame
 from recoeval.data.logcheck import LogFacts, check_interactions
 from recoeval.data.rules import compile_rule
 from recoeval.data.times import TimestampUnit, Zone, lacks_zone, normalise_times
@@ -170,11 +170,7 @@ def widen_numbers(rows: pl.LazyFrame, but: Sequence[str]) -> pl.LazyFrame:
 
 def _wide(name: str, dtype: pl.DataType) -> pl.Expr:
     """Returns a column of floats as Float64, null for NaN."""
-    column = pl.col(name)
-    if dtype != pl.Float64:
-        # Through text, so that 0.1 stays 0.1, and not 0.10000000149.
-        column = column.cast(pl.String).cast(pl.Float64)
-    return column.fill_nan(None)
+    return as_printed(name, dtype).fill_nan(None)
 
 
 def _open(source: Source, path: str, frame: object | None) -> tuple[pl.LazyFrame, bool, str]:

@@ -104,6 +104,8 @@ def validate(document: Document, model: type[M]) -> M:
     Raises:
         ConfigError: all problems of the document, in the order of their positions.
     """
+    if unnamed := list(_unnamed(document.data, ())):
+        raise ConfigError(*unnamed)
     try:
         checked = model.model_validate(document.data)
         if not document.undated:
@@ -119,6 +121,18 @@ def validate(document: Document, model: type[M]) -> M:
     found += [(origins.get(each.origin), each) for each in document.undated]
     found.sort(key=lambda pair: _order(document, pair[0]))
     raise ConfigError(*dict.fromkeys(problem for _, problem in found))
+
+
+def _unnamed(value: object, place: Location) -> Iterator[Problem]:
+    """Yields a problem for each key that is no text, which no file can have."""
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                text = f"a key has to be text, got {key!r}: names are texts, write {str(key)!r}"
+                yield Problem(text, dotted(place))
+    pairs = value.items() if isinstance(value, Mapping) else []
+    for key, part in enumerate(value) if isinstance(value, list) else pairs:
+        yield from _unnamed(part, (*place, key))
 
 
 def _finding(document: Document, model: type[BaseModel], entry: Mapping[str, Any]) -> _Finding:

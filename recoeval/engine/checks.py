@@ -8,7 +8,7 @@ import polars as pl
 
 from recoeval.columns import GAIN, QUERY_ID, QUOTA, SCORE
 from recoeval.errors import ConfigError, DataError, Problem, some
-from recoeval.metrics.base import Measure
+from recoeval.metrics.base import DEEPEST, Measure
 
 __all__ = ["refuse_gains", "refuse_missing_roles", "refuse_missing_scores", "refuse_quotas"]
 
@@ -66,7 +66,7 @@ def refuse_quotas(queries: pl.DataFrame, measures: Sequence[Measure]) -> None:
 
     Raises:
         ConfigError: there is no column `quota`.
-        DataError: a quota that is no integer >= 1.
+        DataError: a quota that is no integer from 1 to the largest K.
     """
     asked = [measure.label for measure in measures if measure.place.at == QUOTA]
     if not asked:
@@ -79,11 +79,12 @@ def refuse_quotas(queries: pl.DataFrame, measures: Sequence[Measure]) -> None:
     if quotas.dtype != pl.Int64:
         text = f"expected integers >= 1, got {quotas.dtype}; {asked[0]} reads it"
         raise DataError(Problem(text, place))
-    bad = queries.filter(pl.col(QUOTA).is_null() | (pl.col(QUOTA) < 1)).sort(QUERY_ID)
+    deep = ~pl.col(QUOTA).is_between(1, DEEPEST)
+    bad = queries.filter(pl.col(QUOTA).is_null() | deep).sort(QUERY_ID)
     if bad.height:
         shown = some(bad.select(QUERY_ID, QUOTA).iter_rows())
-        text = f"{bad.height} queries have no quota >= 1, e.g. {shown}; {asked[0]} reads it"
-        raise DataError(Problem(text, place))
+        text = f"{bad.height} queries have no quota from 1 to {DEEPEST:,}, e.g. {shown}"
+        raise DataError(Problem(f"{text}; {asked[0]} reads it", place))
 
 
 def refuse_missing_scores(lists: pl.LazyFrame, measures: Sequence[Measure]) -> None:

@@ -234,7 +234,7 @@ def _value(measure: Measure, without_relevant: Literal["zero", "one"]) -> pl.Exp
     """Returns the column of a measure; queries without relevant items get the policy's value."""
     metric, value = measure.metric, measure.metric.value(measure.place)
     if metric.kind == "accuracy":
-        empty = metric.value_without_relevant
+        empty = metric.value_of_nothing
         if empty is not None and without_relevant == "zero":
             empty = 0.0
         value = pl.when(pl.col(RELEVANT) > 0).then(value).otherwise(empty)

@@ -135,6 +135,11 @@ class Metric(Component, ABC):
         return f"{self.title}({', '.join(given)})" if given else self.title
 
     @property
+    def value_of_nothing(self) -> float | None:
+        """`value_without_relevant` of this metric with its options."""
+        return self.value_without_relevant
+
+    @property
     def gain_limits(self) -> tuple[float, float]:
         """Smallest and largest gain for which sums stay numbers; others are refused."""
         return 0.0, math.inf
@@ -245,7 +250,7 @@ def _printed(value: object) -> str:
 _SHAPE = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S+?))?\s*")
 
 
-def parse_metric(text: str, *, path: str = "metrics") -> tuple[Metric, Cut | None]:
+def parse_metric(text: object, *, path: str = "metrics") -> tuple[Metric, Cut | None]:
     """Returns the metric and the cut of a text such as "ndcg(gain=exponential)@10".
 
     Args:
@@ -261,6 +266,8 @@ def parse_metric(text: str, *, path: str = "metrics") -> tuple[Metric, Cut | Non
         >>> metric.name, cut
         ('ndcg(gain=exponential)', Cut(at=10))
     """
+    if not isinstance(text, str):
+        raise ConfigError(Problem(f"expected text such as recall@10, got {text!r}", path))
     match = _SHAPE.fullmatch(text)
     if match is None:
         hint = " Quote this metric." if text.count("(") != text.count(")") else ""
@@ -364,11 +371,9 @@ def measures(
         problems.append(Problem("expected at least one metric", "metrics"))
     found: dict[str, Measure] = {}
     for index, text in enumerate(metrics):
-        if not isinstance(text, str):
-            reason = f"expected text such as recall@10, got {text!r}"
-            problems.append(Problem(reason, f"metrics.{index}"))
-            continue
-        path = (paths or {}).get(text, f"metrics.{index}")
+        path = f"metrics.{index}"
+        if isinstance(text, str):
+            path = (paths or {}).get(text, path)
         try:
             metric, own = parse_metric(text, path=path)
         except ConfigError as error:

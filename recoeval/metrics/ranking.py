@@ -56,7 +56,11 @@ class MAP(_Precisions, name="map"):
     """Sum of precision@r over the relevant ranks r <= K, divided by min(K, |R|)."""
 
     formula = "sum of precision@r over the ranks r <= K of the hits / min(K, |R|)"
-    edge_cases = ("no hit: 0", "relevant items beyond K count in the denominator up to K of them")
+    edge_cases = (
+        "no hit: 0",
+        "relevant items beyond K count in the denominator up to K of them",
+        "denominator=relevant: auprc by another name",
+    )
     peers = (
         "RePlay MAP: the same",
         "trec_eval map, ir_measures AP, ranx map without a depth: map@all",
@@ -68,6 +72,10 @@ class MAP(_Precisions, name="map"):
 
     denominator: Literal["capped", "relevant"] = "capped"
     """capped: min(K, |R|), so that 1 can be reached; relevant: |R|, as trec_eval and ranx do."""
+
+    @property
+    def value_of_nothing(self) -> float | None:
+        return AUPRC.value_without_relevant if self.denominator == "relevant" else 0.0
 
     def value(self, cut: Cut) -> pl.Expr:
         relevant = pl.col(RELEVANT)
@@ -96,7 +104,7 @@ class NDCG(Accuracy, name="ndcg"):
     formula = "sum of g / log2(r + 1) over the hits / the same sum over R by gain, cut at K"
     edge_cases = (
         "fewer than K relevant items: 1 can be reached all the same, unless ideal=k",
-        "gain=exponential takes gains up to 50",
+        "gain=exponential takes gains from 0.001 to 50",
         "ideal=k takes binary gains only, and has no @all",
     )
     peers = (
@@ -109,7 +117,7 @@ class NDCG(Accuracy, name="ndcg"):
     source = "Jaervelin, Kekaelaeinen, TOIS 2002 (linear); Burges et al., ICML 2005 (exponential)"
 
     gain: Gain = "linear"
-    """linear: g; exponential: 2^g - 1, gains up to 50; binary: 1."""
+    """linear: g; exponential: 2^g - 1, gains from 0.001 to 50; binary: 1."""
     ideal: Literal["truth", "k"] = "truth"
     """truth: R by gain; k: as if there were K relevant items, for gains that are all 1."""
 
@@ -117,8 +125,8 @@ class NDCG(Accuracy, name="ndcg"):
     def gain_limits(self) -> tuple[float, float]:
         if self.gain == "linear":
             return LINEAR_LIMITS
-        # Below 1e-9 the rounding of 2^g leaves fewer than seven digits of 2^g - 1.
-        return (1e-9, 50.0) if self.gain == "exponential" else super().gain_limits
+        # Below 0.001 the rounding of 2^g leaves fewer than twelve digits of 2^g - 1.
+        return (1e-3, 50.0) if self.gain == "exponential" else super().gain_limits
 
     @property
     def needs_equal_gains(self) -> bool:

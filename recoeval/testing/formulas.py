@@ -16,7 +16,8 @@ Id = int | str
 Row = Mapping[str, Any]
 
 _FULL_WITHOUT_RELEVANT: Final = ("recall", "capped_recall", "r_precision", "auprc")
-_MAX_EXPONENT: Final = 50
+_EXPONENTS: Final = (0.001, 50)
+_DEEPEST: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,13 @@ def value(answer: Answer, metric: Metric, empty: str) -> float | None:
     if not relevant(answer, metric):
         if metric.rel:
             return None
-        return 1.0 if empty == "one" and metric.name in _FULL_WITHOUT_RELEVANT else 0.0
+        return 1.0 if empty == "one" and _is_full_without_relevant(metric) else 0.0
     return _FORMULAS[metric.name](_cut(answer, metric))
+
+
+def _is_full_without_relevant(metric: Metric) -> bool:
+    auprc = metric.name == "map" and metric.options.get("denominator") == "relevant"
+    return auprc or metric.name in _FULL_WITHOUT_RELEVANT
 
 
 def parts(answer: Answer, metric: Metric) -> tuple[float, float]:
@@ -117,7 +123,7 @@ def harmonic(a: float, b: float) -> float:
 def depth_of(answer: Answer, metric: Metric) -> float:
     """Returns where the lists of this query end for the metric: items, or infinity."""
     if metric.k == "quota":
-        if answer.quota is None or answer.quota < 1:
+        if answer.quota is None or not 1 <= answer.quota <= _DEEPEST:
             raise DataError(f"{metric.label}: quota {answer.quota!r} of user {answer.user!r}")
         return answer.quota
     return metric.k if isinstance(metric.k, int) else math.inf
@@ -203,8 +209,9 @@ def _ndcg(cut: _Cut) -> float:
 
 
 def _worth(gain: float, kind: str) -> float:
-    if kind == "exponential" and gain > _MAX_EXPONENT:
-        raise DataError(f"gain {gain!r} is above {_MAX_EXPONENT}, too large for gain=exponential")
+    low, high = _EXPONENTS
+    if kind == "exponential" and not low <= gain <= high:
+        raise DataError(f"gain {gain!r} is not from {low} to {high}, for gain=exponential")
     return {"linear": gain, "exponential": math.exp2(gain) - 1, "binary": 1.0}[kind]
 
 

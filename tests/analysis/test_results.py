@@ -118,6 +118,58 @@ def test_names_that_do_not_exist(one, arguments, text):
     assert text_of(one.value, **arguments) == text
 
 
+PLACED = pl.DataFrame(
+    {"user_id": [1, 2, 3], "c": ["y:z", "y:z", "q"], "d": ["w", "z", "w"], "e": ["d:w", "k", "k"]}
+)
+
+
+def placed(**columns: str) -> rv.Evaluation:
+    buckets = {name: {"by": "column", "column": column} for name, column in columns.items()}
+    return rv.evaluate(RECS, TRUTH, metrics=["recall"], k=[1], users=PLACED, buckets=buckets)
+
+
+def test_a_text_that_two_buckets_have():
+    found = placed(**{"x": "c", "x:y": "d"})
+    # x and y:z is written as x:y and z is.
+    assert text_of(found.value, "recall@1", bucket="x:y:z") == "bucket: which one? Choices: y:z, z"
+    assert found.value("recall@1", bucket="y:z") == pytest.approx(1.5 / 2)
+    assert found.value("recall@1", bucket="z") == 1
+    assert found.value("recall@1", bucket="x:q") == found.value("recall@1", bucket="q") == 0
+
+
+def test_a_label_that_is_the_text_of_another_bucket():
+    found = placed(d="d", e="e")
+    assert text_of(found.value, "recall@1", bucket="d:w") == "bucket: which one? Choices: w, e:d:w"
+    assert found.value("recall@1", bucket="e:d:w") == 0.5
+    assert found.value("recall@1", bucket="w") == 0.25
+
+
+def test_a_bucket_without_a_text_of_its_own():
+    found = placed(**{"x": "c", "x:y": "d", "y": "d"})
+    assert text_of(found.value, "recall@1", bucket="x:y:z") == (
+        "bucket: which one? Choices: 'y:z' of 'x' (in summary only), 'z' of 'x:y' (in summary only)"
+    )
+    assert found.value("recall@1", bucket="y:w") == 0.25
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"metric": 5}, "metric: expected text such as recall@10, got 5"),
+        ({"metric": None}, "metric: expected text such as recall@10, got None"),
+        ({"metric": "recall@1", "bucket": 5}, "bucket: expected text, got 5"),
+        ({"metric": "recall@1", "bucket": ["all"]}, "bucket: expected text, got ['all']"),
+        ({"metric": "recall@1", "generator": 5}, "generator: expected text, got 5"),
+        ({"metric": "recall@1", "generator": ["recs"]}, "generator: expected text, got ['recs']"),
+        ({"metric": "recall@1", "fold": 7}, "fold: unknown fold 7. Choices: 0"),
+        ({"metric": "recall@1", "fold": [0]}, "fold: unknown fold [0]. Choices: 0"),
+        ({"metric": "recall@1", "fold": False}, "fold: unknown fold False. Choices: 0"),
+    ],
+)
+def test_names_that_are_no_texts(one, arguments, text):
+    assert text_of(one.value, **arguments) == text
+
+
 def test_a_text_that_is_no_metric(one):
     assert text_of(one.value, "recal@1").startswith("metric: unknown metric 'recal'.")
 
@@ -171,6 +223,13 @@ def test_bad_constraints_name_their_place(one):
     text = text_of(one.check, ["coverage >= 0.5", {"metric": "recall@1"}, "recall@1 > 0.5"])
     places = [line.partition(": ")[0] for line in text.splitlines()]
     assert places == ["constraints.1", "constraints.2"]
+
+
+@pytest.mark.parametrize("constraints", [None, 5, True, [5], [None]])
+def test_constraints_that_are_none(one, constraints):
+    (given,) = constraints if isinstance(constraints, list) else [constraints]
+    shown = {None: "null", True: "true", 5: "5"}[given]
+    assert text_of(one.check, constraints) == (f"constraints.0: expected a mapping, got {shown}")
 
 
 def test_baselines_are_not_bound(two):
@@ -236,6 +295,10 @@ def test_several_folds_are_one_evaluation(one, folds):
     assert folds.counts["truth"]["truth_pairs"] == 8
     assert folds.counts["lists"]["recs"]["rows"] == 3 + 2
     assert [each["lists"]["recs"]["rows"] for each in folds.counts["folds"]] == [3, 2]
+
+
+def test_no_fold_at_all():
+    assert text_of(merge_folds, []) == "folds: expected the results of at least one fold"
 
 
 def test_one_fold_is_that_fold(one):

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
+import recoeval as rv
 from recoeval.data.background import Background
 from recoeval.data.buckets import Bucket, Buckets, assign_buckets, label_items, label_pairs
 from recoeval.errors import ConfigError, DataError
@@ -167,6 +168,9 @@ def test_all_is_no_name_of_a_bucket():
         ({"quantiles": [1.0]}, "less than 1"),
         ({"quantiles": [0]}, "greater than 0"),
         ({"edges": [INF]}, "finite"),
+        ({"edges": [2, 2**53]}, "got 9007199254740992: it would be rounded"),
+        ({"edges": [-(2.0**53) - 2]}, "got -9007199254740994.0: it would be rounded"),
+        ({"edges": [10**400]}, f"got 1{'0' * 39}\\.\\.\\.: it would be rounded"),
         ({"edges": ["1"]}, "expected a number, or a time such as 2022-05-05T16:00:00Z, got '1'"),
         ({"by": "country", "edges": [1]}, "relevant_items"),
         ({"edges": [1], "sides": "item"}, "Extra inputs"),
@@ -197,6 +201,21 @@ def test_all_is_no_name_of_a_bucket():
 def test_rules_that_are_refused(rule, text):
     with pytest.raises(ValidationError, match=text):
         Bucket.model_validate({"by": "relevant_items", **rule})
+
+
+def test_an_edge_is_the_number_that_was_written():
+    edges = (-(2.0**53) + 1, 2**53 - 1)
+    assert Bucket(by="relevant_items", edges=edges).edges == edges
+    with pytest.raises(ConfigError) as error:
+        rv.evaluate(
+            pl.DataFrame({"user_id": [1], "item_id": [1], "rank": [1]}),
+            pl.DataFrame({"user_id": [1], "item_id": [1]}),
+            buckets={"b": {"by": "relevant_items", "edges": [1, 2**53 + 1]}},
+        )
+    assert str(error.value) == (
+        "buckets.b.edges.1: expected a number below 2^53 in size, got 9007199254740993: "
+        "it would be rounded"
+    )
 
 
 # Columns of the users table.
@@ -371,7 +390,12 @@ MANY = pl.DataFrame({"user_id": range(101), "city": [f"c{city:03}" for city in r
         (
             USERS.with_columns(tags=pl.lit([1])),
             {"column": "tags"},
-            "buckets.b: column 'tags' is List(Int64): expected text, numbers or times",
+            "buckets.b: column 'tags' holds lists: expected text, numbers or times",
+        ),
+        (
+            USERS.with_columns(tags=pl.lit([1, 2], pl.Array(pl.Int64, 2))),
+            {"column": "tags", "edges": [1]},
+            "buckets.b: column 'tags' holds lists: expected text, numbers or times",
         ),
     ],
 )

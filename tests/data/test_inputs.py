@@ -1,11 +1,15 @@
 import gzip
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import recoeval as rv
 from recoeval.data.inputs import (
     History,
     check_ids,
@@ -13,11 +17,11 @@ from recoeval.data.inputs import (
     read_recs,
     read_train,
     read_truth,
-    read_users,
     require_overlap,
     unlike_types,
 )
 from recoeval.data.lists import ListFacts
+from recoeval.data.sidetables import read_exposures, read_items, read_users
 from recoeval.errors import ConfigError, DataError
 
 TRUTH = pl.DataFrame({"user_id": [1, 1, 2], "item_id": [7, 8, 7]})
@@ -90,11 +94,36 @@ def test_truth_with_a_gain_that_is_no_number_above_zero(bad):
     )
 
 
-def test_truth_with_a_gain_that_is_text():
-    truth = TRUTH.with_columns(gain=pl.Series(["1", "many", "2"]))
-    text = text_of(read_truth, truth)
-    assert text.startswith("truth.gain: at least 1 value is no")
-    assert text.endswith('"many"')
+@pytest.mark.parametrize(
+    ("gains", "name"),
+    [
+        (["1", "2", "3"], "String"),
+        ([True, True, True], "Boolean"),
+        ([date(2026, 1, 5)] * 3, "Date"),
+        ([datetime(2026, 1, 5)] * 3, "Datetime"),
+        ([timedelta(days=1)] * 3, "Duration"),
+        ([[1.0]] * 3, "List(Float64)"),
+        (pl.Series(["1", "2", "3"], dtype=pl.Categorical), "Categorical"),
+    ],
+)
+def test_gains_that_are_no_numbers(gains, name):
+    truth = TRUTH.with_columns(gain=pl.Series(gains))
+    assert text_of(read_truth, truth) == f"truth.gain: {name}; expected numbers"
+
+
+def test_narrow_gains_are_read_as_they_print():
+    gains = pl.Series([0.7, 1e30, 3.0], dtype=pl.Float32)
+    found = read_truth(TRUTH.with_columns(gain=gains)).pairs.sort("gain")
+    assert found["gain"].to_list() == [0.7, 3.0, 1e30]
+    recs = pl.DataFrame({"user_id": [1], "item_id": [7], "rank": [1]})
+    found = rv.evaluate(recs, TRUTH.with_columns(gain=gains), metrics=["recall(rel=0.7)@1"])
+    assert found.value("recall(rel=0.7)@1") == 1 / 4
+
+
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt64, pl.Float64, pl.Decimal(5, 2)])
+def test_gains_of_any_width(dtype):
+    truth = TRUTH.with_columns(gain=pl.Series([1, 3, 2]).cast(dtype))
+    assert read_truth(truth).pairs["gain"].sort().to_list() == [1.0, 2.0, 3.0]
 
 
 def test_truth_without_rows():
@@ -115,6 +144,9 @@ READERS = {
     "train": read_train,
     "users": lambda table: read_users(table, read_truth(TRUTH).queries),
 }
+
+
+TABLES = {**READERS, "recs": read_recs, "items": read_items, "exposures": read_exposures}
 
 
 @pytest.mark.parametrize("what", READERS)
@@ -195,6 +227,47 @@ def parquet(table: pl.DataFrame, tmp_path) -> Any:
 def csv(table: pl.DataFrame, tmp_path) -> str:
     table.write_csv(tmp_path / "t.csv")
     return str(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_lazy_tables_that_ask_for_what_is_not_there(what, tmp_path):
+    for table, text in (
+        (TRUTH.lazy().select("user_id", "nope"), 'unable to find column "nope"'),
+        (pl.scan_parquet(tmp_path / "no.parquet"), "No such file or directory"),
+        (pl.scan_csv(tmp_path / "no.csv"), "No such file or directory"),
+        (TRUTH.lazy().select(pl.all(), item_id=1), "duplicate output name 'item_id'"),
+        (TRUTH.lazy().with_columns(n=pl.lit("x").cast(pl.Int64)), "conversion from `str`"),
+    ):
+        said = text_of(TABLES[what], table)
+        assert said.startswith(f"{what}: cannot be read: ")
+        assert text in said
+        assert "\n" not in said
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_tables_that_arrow_refuses(what):
+    objects = TRUTH.to_pandas().assign(item_id=pd.Series([7, "8", 9], dtype=object))
+    assert text_of(TABLES[what], objects) == (
+        f"{what}: cannot be read: Could not convert '8' with type str: tried to convert to int64; "
+        "a column has one type, and a name of its own"
+    )
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_tables_with_a_name_twice(what, tmp_path):
+    names = ["user_id", "item_id", "item_id"]
+    rows = pa.table([[1], [7], [8]], names=names)
+    twice = pd.DataFrame([[1, 7, 8]], columns=names)
+    relation = duckdb.sql("select 1 user_id, 7 item_id, 8 item_id")
+    pq.write_table(rows, tmp_path / "twice.parquet")
+    assert text_of(TABLES[what], tmp_path / "twice.parquet") == (
+        f"{what}: {tmp_path}/twice.parquet is not a readable parquet file: "
+        "column with name 'item_id' has more than one occurrence"
+    )
+    for table in (rows, twice, relation):
+        said = text_of(TABLES[what], table)
+        assert said.startswith(f"{what}: cannot be read: ")
+        assert said.endswith("; a column has one type, and a name of its own")
 
 
 def pattern(table: pl.DataFrame, tmp_path) -> str:
@@ -362,8 +435,18 @@ QUERIES = pl.DataFrame({"query_id": ["q1", "q2", "q3"], "user_id": [1, 1, 2]})
         # Users alone: their queries, and where there are none the user is the query.
         ({"user_id": [2, 1, 9]}, QUERIES, [("9", 9), ("q1", 1), ("q2", 1), ("q3", 2)]),
         ({"user_id": [3, 1]}, read_truth(TRUTH).queries, [(1, 1), (3, 3)]),
-        # Queries alone are their users.
+        # Queries alone belong to the users that the truth names, and else are their own.
         ({"query_id": [4, 3]}, read_truth(TRUTH).queries, [(3, 3), (4, 4)]),
+        (
+            {"query_id": [10, 12, 13]},
+            pl.DataFrame({"query_id": [10, 11, 12], "user_id": [1, 1, 2]}),
+            [(10, 1), (12, 2), (13, 13)],
+        ),
+        (
+            {"query_id": [10, 13]},
+            pl.DataFrame({"query_id": [10, 11], "user_id": ["a", "b"]}),
+            [(10, "a"), (13, "13")],
+        ),
     ],
 )
 def test_users_are_a_universe_of_queries(users, asked, expected):
@@ -379,6 +462,78 @@ def test_users_whose_queries_have_no_name():
     assert text == (
         "users: 2 users have no query in the truth, e.g. 'c', 'd'; name their queries: query_id"
     )
+
+
+@pytest.mark.parametrize(
+    ("users", "asked", "text"),
+    [
+        # User 5 would ask query 5, which is that of user 1.
+        (
+            {"user_id": [1, 2, 5]},
+            {"query_id": [5, 6], "user_id": [1, 2]},
+            (
+                "users: 1 users have no query in the truth, and the id of each is that of another "
+                "query, e.g. 5; name their queries: query_id"
+            ),
+        ),
+        (
+            {"user_id": [6, 3, 5]},
+            {"query_id": ["5", "6"], "user_id": [1, 2]},
+            (
+                "users: 2 users have no query in the truth, and the id of each is that of another "
+                "query, e.g. 5, 6; name their queries: query_id"
+            ),
+        ),
+        # Query 1 would be one of user 1, who asks query 5.
+        (
+            {"query_id": [5, 1]},
+            {"query_id": [5, 6], "user_id": [1, 2]},
+            (
+                "users: 1 queries have no user in the truth, and the id of each is that of another "
+                "user, e.g. 1; name their users: user_id"
+            ),
+        ),
+        (
+            {"query_id": ["q", "r"]},
+            {"query_id": ["q"], "user_id": [1]},
+            "users: 1 queries have no user in the truth, e.g. 'r'; name their users: user_id",
+        ),
+        (
+            {"query_id": [5, 6, 7], "user_id": [1, 9, 9]},
+            {"query_id": [5, 6], "user_id": [1, 2]},
+            (
+                "users.query_id: 1 queries belong to several users, here and in the truth, e.g. 6; "
+                "a query has one user"
+            ),
+        ),
+        (
+            {"query_id": [7, 7], "user_id": [1, 9]},
+            {"query_id": [5, 6], "user_id": [1, 2]},
+            "users.query_id: 1 queries belong to several users, e.g. 7; a query has one user",
+        ),
+    ],
+)
+def test_no_query_of_the_universe_is_that_of_another(users, asked, text):
+    assert text_of(read_users, pl.DataFrame(users), pl.DataFrame(asked)) == text
+
+
+def test_a_query_without_relevant_items_stays_with_its_user():
+    truth = pl.DataFrame({"query_id": [5, 6], "user_id": [1, 2], "item_id": [10, 11]})
+    recs = pl.DataFrame({"query_id": [5, 6], "item_id": [12, 11], "rank": [1, 1]})
+    found = rv.evaluate(
+        recs,
+        truth,
+        metrics=["hits"],
+        k=1,
+        train=pl.DataFrame({"user_id": [1], "item_id": [10]}),
+        users=pl.DataFrame({"query_id": [5, 6, 7]}),
+        policies={"zero_relevant": "zero"},
+    )
+    assert found.per_query["query_id", "user_id", "hits@1"].rows() == [
+        (5, 1, 0.0),
+        (6, 2, 1.0),
+        (7, 7, 0.0),
+    ]
 
 
 # One type of ids, and some in common.

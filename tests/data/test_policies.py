@@ -149,6 +149,19 @@ def test_zero_relevant_error():
     assert truth.counts["evaluated_queries"] == 4
 
 
+@pytest.mark.parametrize("policy", ["skip", "zero"])
+def test_a_query_has_one_user(policy):
+    # d1 has no relevant item, a1 loses one of its two.
+    for query in ("d1", "a1"):
+        other = pl.DataFrame({"query_id": [query], "user_id": ["z"]})
+        with pytest.raises(DataError) as error:
+            applied(pl.concat([QUERIES, other]), zero_relevant=policy)
+        assert str(error.value) == (
+            f"queries.query_id: 1 queries belong to several users, e.g. '{query}'; "
+            "a query has one user"
+        )
+
+
 @pytest.mark.parametrize("policy", ["zero", "one", "error"])
 def test_zero_relevant_needs_a_universe(policy):
     with pytest.raises(ConfigError) as error:

@@ -5,9 +5,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import recoeval as rv
 from recoeval.data.policies import Truth
 from recoeval.data.sidetables import read_exposures, read_items, read_universe
-from recoeval.errors import DataError
+from recoeval.errors import ConfigError, DataError
 
 ASKED = pl.DataFrame({"query_id": [1, 2], "user_id": [1, 2]})
 OF_QUERIES = pl.DataFrame({"query_id": ["a", "b", "c"], "user_id": [1, 1, 2]})
@@ -41,15 +42,37 @@ def test_attributes_of_users():
         {"user_id": [2, 1, 2], "country": ["de", None, "de"], "tags": [["x"], [], ["x"]]}
     )
     found = read_universe(users, ASKED)
-    # A repeated row is one row; nested columns are no attributes.
+    # A repeated row is one row; of nested columns nothing but the type is kept.
     assert found.of_users is not None
     assert found.of_users.rows(named=True) == [
-        {"user_id": 1, "country": None},
-        {"user_id": 2, "country": "de"},
+        {"user_id": 1, "country": None, "tags": None},
+        {"user_id": 2, "country": "de", "tags": None},
     ]
+    assert found.of_users.schema["tags"] == pl.List(pl.String)
     assert found.of_queries is None
     assert found.queries is not None
     assert found.queries.height == 2
+
+
+def test_lists_alone_are_no_attributes():
+    users = pl.DataFrame({"user_id": [8], "tags": [["x"]]})
+    assert read_universe(users, ASKED).of_users is None
+
+
+@pytest.mark.parametrize("side", ["user", "item"])
+def test_a_bucket_by_a_column_of_lists(side):
+    truth = pl.DataFrame({"user_id": [1, 2], "item_id": [1, 2]})
+    table = pl.DataFrame({f"{side}_id": [1, 2], "tags": [["x"], ["y"]]})
+    with pytest.raises(ConfigError) as error:
+        rv.evaluate(
+            truth.with_columns(rank=1),
+            truth,
+            buckets={"b": {"side": side, "by": "column", "column": "tags"}},
+            **{f"{side}s": table.with_columns(country=pl.lit("de"))},
+        )
+    assert str(error.value) == (
+        "buckets.b: column 'tags' holds lists: expected text, numbers or times"
+    )
 
 
 def test_attributes_of_queries_belong_to_the_query():

@@ -11,6 +11,7 @@ from typing_extensions import TypeAliasType
 
 from recoeval.component import Component, Count
 from recoeval.documents.loading import document_of, locate, validate
+from recoeval.documents.validation import Document
 from recoeval.errors import ConfigError, DataError, Problem
 from recoeval.workflow.config import Config
 from tests.documents.toy import GOOD, Toy, load, refused
@@ -218,3 +219,11 @@ def test_a_huge_number_is_shown() -> None:
         ConfigError, match="k: expected an integer >= 1, got a number of 16610 bits"
     ):
         validate(document_of({"k": -(10**5000)}), Toy)
+
+
+@pytest.mark.parametrize("key", [1, None, True, (1, 2)])
+def test_a_name_that_is_no_text(key: object) -> None:
+    with pytest.raises(ConfigError) as caught:
+        validate(Document({"generators": {key: {}}, "k": [{key: 1}]}), Toy)
+    words = f"a key has to be text, got {key!r}: names are texts, write '{key}'"
+    assert str(caught.value).splitlines() == [f"generators: {words}", f"k.0: {words}"]

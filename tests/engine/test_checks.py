@@ -90,8 +90,15 @@ AT_QUOTA = measures(["recall@5", "recall@quota"], [])
         (
             [0, 3, None, -1],
             (
-                "queries.quota: 3 queries have no quota >= 1, e.g. ('a', 0), ('c', None), "
-                "('d', -1); recall@quota reads it"
+                "queries.quota: 3 queries have no quota from 1 to 1,000,000, e.g. ('a', 0), "
+                "('c', None), ('d', -1); recall@quota reads it"
+            ),
+        ),
+        (
+            [1_000_000, 1_000_001, 2**62, 1],
+            (
+                "queries.quota: 2 queries have no quota from 1 to 1,000,000, e.g. "
+                "('b', 1000001), ('c', 4611686018427387904); recall@quota reads it"
             ),
         ),
         (

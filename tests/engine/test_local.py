@@ -235,7 +235,8 @@ def test_sizes_of_the_truth():
     [
         ("ndcg", 1e101, "above 1e+100, too large"),
         ("recall(gain=linear)", 1e308, "above 1e+100, too large"),
-        ("ndcg(gain=exponential)", 1e-17, "below 1e-09, too small"),
+        ("ndcg(gain=exponential)", 0.00099, "below 0.001, too small"),
+        ("ndcg(gain=exponential)", 0.001, None),
         ("ndcg", 1e-300, "below 1e-100, too small"),
         ("ndcg(gain=binary)", 1e308, None),
         ("recall", 1e308, None),

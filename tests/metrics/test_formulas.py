@@ -1,6 +1,6 @@
 """The formulas of docs/definitions.md on lists that fit on a napkin."""
 
-from math import log2
+from math import expm1, log, log2
 
 import pytest
 
@@ -156,7 +156,8 @@ def test_nothing_relevant_is_what_the_policy_says(score, items, policy):
     )
     row = found.row(0, named=True)
     assert (row["query_id"], row["relevant"]) == ("q", 0)
-    ones = {"recall@3", "recall(gain=linear)@3", "capped_recall@3"} if policy == "one" else set()
+    full = ("recall@3", "recall(gain=linear)@3", "capped_recall@3", "map(denominator=relevant)@3")
+    ones = full if policy == "one" else ()
     assert {metric: row[metric] for metric in ALL_AT_3} == {
         metric: float(metric in ones) for metric in ALL_AT_3
     }
@@ -179,6 +180,14 @@ def test_the_largest_gain_of_the_exponential(value):
     assert value("ndcg(gain=exponential)@2", "BA", gains) == near(
         (d(1) + (2.0**50 - 1) * d(2)) / ideal
     )
+
+
+def test_the_smallest_gain_of_the_exponential_keeps_twelve_digits(value):
+    # 2^g - 1 = expm1(g log 2), without the digits that 2^g loses.
+    small, large = expm1(0.001 * log(2)), expm1(0.0017 * log(2))
+    expected = small / (large + small * d(2))
+    found = value("ndcg(gain=exponential)@2", "AX", {"A": 0.001, "B": 0.0017})
+    assert found == pytest.approx(expected, rel=1e-12, abs=0)
 
 
 def test_ranks_beyond_the_deepest_k_do_not_count(value):
