@@ -231,13 +231,15 @@ def check_config(
         from recoeval.workflow.deepcheck import deep_check
 
         found = deep_check(load_config(config, sets=changes or (), date=day))
-        document["audit"] = [asdict(finding) for finding in found.findings]
-        document["health"] = found.health
+        document |= {
+            "audit": [asdict(finding) for finding in found.findings],
+            "health": found.health,
+            "self_check": asdict(found.self_check),
+        }
     if as_json:
         _show_json(document)
     else:
-        more = deep_sections(document["audit"], document["health"]) if deep else ()
-        _show_sections([*plan_sections(document), *more])
+        _show_sections([*plan_sections(document), *(deep_sections(document) if deep else ())])
     return int(any(each["severity"] == "severe" for each in document.get("audit", ())))
 
 

@@ -112,6 +112,7 @@ class Evaluator:
         lists: pl.LazyFrame,
         queries: pl.DataFrame | None = None,
         *,
+        depth: int | None = None,
         serves_cold_users: bool = True,
         serves_cold_items: bool = True,
     ) -> Scored:
@@ -120,12 +121,14 @@ class Evaluator:
         Args:
             lists: query_id, item_id, rank 1..n, maybe score.
             queries: the block of evaluated queries; None means all of them.
+            depth: where the lists end, if one more row is in them; see `Scorer.score`.
             serves_cold_users: whether the generator can serve users without a train row.
             serves_cold_items: whether it can list items without one.
         """
         return self.scorer.score(
             lists,
             queries,
+            depth=depth,
             serves_cold_users=serves_cold_users,
             serves_cold_items=serves_cold_items,
         )

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import recoeval as rv
 from recoeval import cli
-from recoeval.errors import EngineError
+from recoeval.errors import DataError, EngineError
 
 LOG = """\
 user_id,item_id,timestamp,event,dwell
@@ -344,7 +344,39 @@ def test_a_deep_check_reads_the_data(run: Run, folder: Path) -> None:
     read = json.loads(run("check", "tiny.yaml", "--deep", "--json")[1])
     assert read["health"]["truth_size"][0]["pairs"] == 2
     assert all(each["severity"] != "severe" for each in read["audit"])
+    # No list is there, so the laws of result tables were not tried.
+    said = "Self-check: all 3 laws hold, tried with 2 queries and 6 measures"
+    assert out.splitlines()[-1] == said
+    assert read["self_check"] == {"laws": 3, "broken": 0, "queries": 2, "measures": 6}
     assert not (folder / "out").exists()
+
+
+def test_the_code_of_a_finding_is_told_by_v(run: Run, folder: Path) -> None:
+    code = "naive_times: interactions: 8 times without"
+    text = (folder / "log.csv").read_text().replace("Z,", ",")
+    (folder / "log.csv").write_text(text)
+    short, long = (run("run", "tiny.yaml", *options)[1] for options in ((), ("-v",)))
+    assert code not in short
+    path = str(next((folder / "out" / "tiny").iterdir()))
+    others = [run("report", path, "-v")[1], run("check", "tiny.yaml", "--deep")[1]]
+    for told in (long, *others):
+        assert re.search(rf"^  warning +data +{code}", told, re.MULTILINE)
+
+
+def test_check_tells_what_does_not_fit_the_stage(run: Run) -> None:
+    code, out, err = run("check", "tiny.yaml", "--set", "stage=recall")
+    assert (code, err) == (0, "")
+    notes = [
+        (
+            "stage recall: ndcg@1, ndcg@2: the order of a list counts, and a later stage sorts it "
+            "anew; recall, hit_rate, capped_recall fit better"
+        ),
+        "stage recall: K = 1, 2: usual at this stage are 100, 500, 1000",
+    ]
+    assert " ".join(out.split()).endswith(" ".join(["Notes", *notes]))
+    for options, expected in ((("--set", "stage=recall"), notes), ((), [])):
+        read = json.loads(run("check", "tiny.yaml", "--json", *options)[1])
+        assert read["notes"] == expected
 
 
 def test_a_severe_finding_of_a_deep_check_is_exit_code_1(run: Run, folder: Path) -> None:
@@ -353,7 +385,7 @@ def test_a_severe_finding_of_a_deep_check_is_exit_code_1(run: Run, folder: Path)
     options = ("--set", f"generators.late={late}")
     code, out, err = run("check", "tiny.yaml", "--deep", *options)
     assert (code, err) == (1, "")
-    assert re.search(r"^  SEVERE +late +lists_after_cutoff: 1 list ", out, re.MULTILINE)
+    assert re.search(r"^  severe +late +lists_after_cutoff: 1 list ", out, re.MULTILINE)
     assert run("check", "tiny.yaml", "--deep", "--json", *options)[0] == 1
     # The headers alone do not tell.
     assert run("check", "tiny.yaml", *options)[0] == 0
@@ -392,6 +424,18 @@ def test_evaluate(run: Run, snapshot: SnapshotAssertion) -> None:
     code, out, err = run(*EVALUATE, "--metrics", "ndcg(gain=exponential),recall")
     assert (code, err) == (0, "")
     assert out == snapshot
+
+
+def test_evaluate_without_rank_names_the_option(run: Run, folder: Path) -> None:
+    (folder / "recs.csv").write_text("user_id,item_id,pos\n1,8,1\n")
+    code, out, err = run(*EVALUATE)
+    assert (code, out) == (3, "")
+    said = "recs: no column rank or score. Columns: user_id, item_id, pos. "
+    assert err == f"{said}Name one: --columns rank=...\n"
+    assert run(*EVALUATE, "--columns", "rank=pos")[0] == 0
+    with pytest.raises(DataError) as error:
+        rv.evaluate("recs.csv", "truth.csv")
+    assert str(error.value) == f'{said}Rename one, e.g. .rename({{"pos": "rank"}})'
 
 
 def test_evaluate_with_everything(run: Run, folder: Path) -> None:

@@ -12,6 +12,11 @@ from recoeval.analysis.auditlists import (
     find_unlike_judged,
 )
 from recoeval.analysis.auditlog import find_conflicts, find_duplicates, find_naive_times
+from recoeval.analysis.auditroles import (
+    find_empty_kinds,
+    find_unavailable_hits,
+    find_unavailable_truth,
+)
 from recoeval.analysis.auditsplit import (
     find_late_train_rows,
     find_new_items,
@@ -63,6 +68,8 @@ def audit_data(view: AuditView) -> tuple[Finding, ...]:
         find_ties,
         find_short_windows,
         find_unlike_rules,
+        find_unavailable_truth,
+        find_empty_kinds,
     )
     return tuple(finding for check in checks for finding in check(view))
 
@@ -83,4 +90,5 @@ def audit_lists(
         found += find_build_times(view, name, each)
         found += find_foreign_ids(view, name, each)
         found += find_coverage(view, name, evaluation.per_query)
+        found += find_unavailable_hits(view, name, evaluation.hits)
     return (*found, *find_unlike_judged(view, evaluation.summary))

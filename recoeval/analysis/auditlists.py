@@ -19,9 +19,12 @@ from recoeval.columns import (
     QUERY_ID,
     QUERY_TIME,
     RETURNED,
+    TIMESTAMP,
+    TIMESTAMP_DTYPE,
     VALUE,
 )
 from recoeval.component import format_duration
+from recoeval.data.failures import reading
 
 __all__ = [
     "find_build_times",
@@ -39,25 +42,31 @@ JUDGED_APART: Final = 0.1
 JUDGED_RATIO: Final = 2.0
 """Lists of which so much more was shown to users get more credit for the same quality."""
 
+EARLIEST_YEAR: Final = 1990
+"""Lists that are older were probably read with a wrong unit of time."""
+
 _AS_OF: Final = "as_of"
 
 
 def find_build_times(view: AuditView, name: str, lists: AuditedLists) -> Iterator[Finding]:
-    """Yields which lists are from after their query, too old, or without a date."""
+    """Yields which lists are from after their query, too old, without a date or long ago."""
     if lists.built is None:
         return
-    built = lists.built.select(QUERY_ID, _AS_OF).join(
-        view.cutoffs.select(QUERY_ID, QUERY_TIME), on=QUERY_ID
-    )
+    built = lists.built.select(QUERY_ID, _AS_OF).join(_asked(view), on=QUERY_ID)
     age = pl.col(QUERY_TIME) - pl.col(_AS_OF)
     too_old = (age > lists.max_age) if lists.max_age else pl.lit(False)
     by_query = built.group_by(QUERY_ID).agg(
+        pl.col(QUERY_TIME).is_null().any().alias("untimed"),
         (age <= pl.duration()).any().alias("late"),
         too_old.any().alias("stale"),
         pl.col(_AS_OF).is_null().any().alias("undated"),
+        (pl.col(_AS_OF).dt.year() < EARLIEST_YEAR).any().alias("ancient"),
     )
-    found = by_query.select(pl.len(), pl.col("late", "stale", "undated").sum())
-    total, late, stale, undated = found.collect(engine="streaming").row(0)
+    found = by_query.select(
+        pl.len(), pl.col("late", "stale", "undated", "ancient").sum(), pl.col("untimed").sum()
+    )
+    with reading(f"lists[{name}]"):
+        total, late, stale, undated, ancient, untimed = found.collect(engine="streaming").row(0)
 
     def said(lists_found: int) -> str:
         return f"{number(lists_found, 'list')} ({percent(lists_found, total)})"
@@ -75,13 +84,32 @@ def find_build_times(view: AuditView, name: str, lists: AuditedLists) -> Iterato
         text = f"{said(undated)} without a build time: nobody knows whether they are too new"
         counts = {"lists": undated, "share": undated / total}
         yield view.found("warn", "lists_without_as_of", text, counts, generator=name)
+    if ancient:
+        text = f"{said(ancient)} built before {EARLIEST_YEAR}: is their timestamp_unit right?"
+        counts = {"lists": ancient, "share": ancient / total}
+        yield view.found("warn", "lists_of_long_ago", text, counts, generator=name)
+    if untimed:
+        text = f"{said(untimed)} with a build time but no time of the query to hold it against"
+        counts = {"lists": untimed, "share": untimed / total}
+        yield view.found("warn", "build_times_unchecked", text, counts, generator=name)
+
+
+def _asked(view: AuditView) -> pl.LazyFrame:
+    """Returns query_id and query_time; where there is none the time of the first test row."""
+    asked = view.truth.queries.lazy().select(QUERY_ID, QUERY_TIME)
+    if TIMESTAMP not in view.test.collect_schema():
+        return asked
+    with reading("interactions"):
+        first = view.test.select(pl.col(TIMESTAMP).min()).collect(engine="streaming").item()
+    return asked.with_columns(pl.col(QUERY_TIME).fill_null(pl.lit(first, TIMESTAMP_DTYPE)))
 
 
 def find_foreign_ids(view: AuditView, name: str, lists: AuditedLists) -> Iterator[Finding]:
     """Yields how much of the lists the log never had, and how much of the truth no list holds."""
     if lists.rows is None:
         return
-    listed = lists.rows.select(ITEM_ID).unique().collect(engine="streaming").lazy()
+    with reading(f"lists[{name}]"):
+        listed = lists.rows.select(ITEM_ID).unique().collect(engine="streaming").lazy()
     sides = [view.train.select(ITEM_ID), view.test.select(ITEM_ID)]
     log = pl.concat(sides) if view.whole is None else view.whole.select(ITEM_ID)
     # Of the log only items that stand in lists are held.
@@ -104,13 +132,13 @@ def find_foreign_ids(view: AuditView, name: str, lists: AuditedLists) -> Iterato
 
 
 def find_coverage(view: AuditView, name: str, per_query: pl.DataFrame) -> Iterator[Finding]:
-    """Yields whether many queries have no list of a generator."""
+    """Yields whether many queries have no list of a generator, or an empty one once prepared."""
     rows = per_query.filter(pl.col(GENERATOR) == name)
     total, empty = rows.height, rows.filter(pl.col(RETURNED) == 0).height
     if total and (total - empty) / total < LOW_COVERAGE:
         text = (
-            f"{number(empty, 'query', 'queries')} ({percent(empty, total)}) without a list; "
-            "they score 0"
+            f"{number(empty, 'query', 'queries')} ({percent(empty, total)}) with an empty list or "
+            "none: score 0"
         )
         counts = {"queries": empty, "share": empty / total}
         yield view.found("warn", "low_coverage", text, counts, generator=name)
@@ -121,15 +149,16 @@ def find_impossible_hits(
 ) -> Iterator[Finding]:
     """Yields hits that a generator cannot have."""
     own = hits.filter(pl.col(GENERATOR) == name)
-    reason = find_cold_hits(
+    found = find_cold_hits(
         own,
         view.truth.queries,
         view.train_rows,
         serves_cold_users=lists.serves_cold_users,
         serves_cold_items=lists.serves_cold_items,
     )
-    if reason:
-        yield view.found("severe", "cold_hits", reason, {"hits": own.height}, generator=name)
+    if found:
+        reason, hits_found = found
+        yield view.found("severe", "cold_hits", reason, {"hits": hits_found}, generator=name)
 
 
 def find_unlike_judged(view: AuditView, summary: pl.DataFrame) -> Iterator[Finding]:

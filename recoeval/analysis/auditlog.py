@@ -31,7 +31,10 @@ def find_naive_times(source: AuditedSource, path: str) -> Iterator[Finding]:
         text = f"{said}, read as {source.timezone} as the configuration says"
         yield Finding("info", "naive_times", text, counts)
         return
-    text = f"{said}, read as UTC: if they are local, every window is off; say timezone: UTC if not"
+    text = (
+        f"{said}, read as UTC: if they are local, every window is off. Set {path}.timezone to "
+        "their zone, e.g. Asia/Shanghai, or to UTC if they are UTC"
+    )
     yield Finding("warn", "naive_times", text, counts)
 
 

@@ -110,7 +110,10 @@ def find_repeated_pairs(view: AuditView) -> tuple[Finding, ...]:
     policy = view.truth.policies["repeats"]
     if policy == "include":
         text = f"{said}; repeats: include says that they count"
-        return (view.found("info", "truth_in_train", text, counts),)
+        if repeated < total:
+            return (view.found("info", "truth_in_train", text, counts),)
+        text = f"{said}, all of them: are train and test the same rows?"
+        return (view.found("warn", "truth_in_train", text, counts),)
     if policy == "exclude" and (view.seen.where or view.seen.window):
         text = f"{said}: the seen rule leaves them in, and a model finds them by heart"
         return (view.found("warn", "truth_in_train", text, counts),)
@@ -199,6 +202,8 @@ def _empty_end(view: AuditView) -> Iterator[Finding]:
 
 
 def _short_horizons(view: AuditView) -> Iterator[Finding]:
+    earlier = {"time": ", or an earlier test_start", "rolling": ", or a longer test window"}
+    remedy = f"a shorter horizon{earlier.get(view.split, '')}"
     end = pl.lit(view.log_end, TIMESTAMP_DTYPE) + TICK
     for name, kind in view.ground_truth.kinds("ground_truth").items():
         if kind.horizon is None:
@@ -210,7 +215,7 @@ def _short_horizons(view: AuditView) -> Iterator[Finding]:
         said = f"{number(short, 'query', 'queries')} ({percent(short, queries)})"
         text = (
             f"the horizon of {name or 'the truth'} ends after the log for {said}: "
-            "their truth is not complete"
+            f"their truth is not complete. Take {remedy}"
         )
         counts = {"queries": short, "share": short / queries}
         yield view.found("warn", "horizon_beyond_log", text, counts)

@@ -78,7 +78,11 @@ class Constraint(Component):
         if self.bucket is not None:
             which = {"all": "all buckets of ", "any": "any bucket of "}
             where = f" in {which.get(self.match, f'{self.match} of ')}{self.bucket}"
-        return f"{self.metric} {' and '.join(bounds)}{where}"
+        decided = ""
+        if self.confidence != CONFIDENCE:
+            level = self.confidence
+            decided = ", by its value" if level is None else f", at {100 * level:.12g}%"
+        return f"{self.metric} {' and '.join(bounds)}{where}{decided}"
 
 
 class _Bounds(Component):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from recoeval.analysis.auditview import AuditView, percent
+from recoeval.analysis.auditview import AuditView, number, percent
 from recoeval.analysis.findings import Finding
 from recoeval.analysis.healthrows import (
     by_day,
@@ -33,6 +33,8 @@ UNLIKE_RATES: Final = 2.0
 liking."""
 UNLIKE_USERS: Final = 2.0
 """Evaluated users that are so much more active than all users are another population."""
+JUDGED_HOURS: Final = 12
+"""A day of which the test window holds less than this may well have no rows."""
 
 
 def health_of(view: AuditView) -> dict[str, list[dict[str, Any]]]:
@@ -110,11 +112,16 @@ def _unlike_durations(bands: Records, fold: int) -> list[Finding]:
 
 
 def _empty_days(days: Records, fold: int) -> list[Finding]:
-    empty = [day["day"] for day in days if not day["rows"]]
+    # A split by user has no window, and then only days with rows.
+    judged = [day for day in days if day.get("hours", 0) >= JUDGED_HOURS]
+    empty = [day["day"] for day in judged if not day["rows"]]
     if not empty:
         return []
     shown = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")
-    text = f"no log row at all on {len(empty)} of {len(days)} days of the test window: {shown}"
+    text = (
+        f"no log row at all on {len(empty)} of {number(len(judged), 'UTC day')} with at least "
+        f"{JUDGED_HOURS} hours in the test window: {shown}"
+    )
     return [Finding("warn", "days_without_rows", text, {"days": len(empty)}, fold=fold)]
 
 

@@ -6,7 +6,8 @@ A finding is always severe: numbers that break a law decide nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
@@ -34,7 +35,7 @@ from recoeval.engine.local import Scorer
 from recoeval.errors import some
 from recoeval.metrics.base import Measure
 
-__all__ = ["self_check"]
+__all__ = ["SelfCheck", "self_check"]
 
 SAMPLE: Final = 2_000
 """Queries whose truth is scored as its own list: a broken law breaks on far fewer."""
@@ -42,6 +43,10 @@ CLOSE: Final = 1e-9
 """Far above rounding, far below any difference that somebody would act on."""
 HIGH_SCORE: Final = 1e300
 """Above every min_score."""
+LAWS: Final = ("wrong_ideal_value", "random_is_not_random", "unstable_results")
+"""Codes of the laws that are tried with lists made here."""
+LAWS_OF_TABLES: Final = ("value_out_of_range", "value_falls_with_k", "loss_does_not_add_up")
+"""Codes of the laws that result tables keep."""
 UNBOUNDED: Final = ("hits", "entropy", "novelty", "mean_popularity")
 """Metrics that are at least 0."""
 SHARES: Final = (
@@ -81,6 +86,48 @@ def self_check(
         Finding("severe", code, text, {"cases": cases}, generator, fold)
         for code, text, cases, generator in found
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SelfCheck:
+    """How much was tried, and what came of it.
+
+    Args:
+        laws: how many were tried; those of result tables need lists.
+        broken: how many of them do not hold.
+        queries: whose truth was scored as its own list, over all folds.
+        measures: what was computed.
+    """
+
+    laws: int
+    broken: int
+    queries: int
+    measures: int
+
+    @classmethod
+    def of(
+        cls,
+        findings: Iterable[Finding],
+        *,
+        queries: Iterable[int],
+        measures: int,
+        listed: bool,
+    ) -> SelfCheck:
+        """Returns what a deep self-check did.
+
+        Args:
+            findings: all that were found, others too.
+            queries: of each fold those with relevant items.
+            measures: how many were computed.
+            listed: whether there were result tables to look at.
+        """
+        broken = {each.code for each in findings} & {*LAWS, *LAWS_OF_TABLES}
+        return cls(
+            laws=len(LAWS) + len(LAWS_OF_TABLES) * listed,
+            broken=len(broken),
+            queries=sum(min(size, SAMPLE) for size in queries),
+            measures=measures,
+        )
 
 
 Broken = tuple[str, str, int, str | None]

@@ -16,8 +16,8 @@ def find_cold_hits(
     *,
     serves_cold_users: bool,
     serves_cold_items: bool,
-) -> str | None:
-    """Returns what is suspicious about the hits of a generator, or None.
+) -> tuple[str, int] | None:
+    """Returns what is suspicious about the hits of a generator, and how many are; or None.
 
     A model that says that it cannot serve users or items without a train row, and yet finds
     the relevant item of such a pair, has learned from something else.
@@ -30,15 +30,17 @@ def find_cold_hits(
         serves_cold_items: whether it can list items without a train row.
     """
     found = hits.lazy().join(queries.lazy().select(QUERY_ID, USER_ID), on=QUERY_ID)
-    kinds = []
+    kinds, pairs = [], []
     for served, column, kind in (
         (serves_cold_users, USER_ID, "users"),
         (serves_cold_items, ITEM_ID, "items"),
     ):
         if not served:
             cold = found.join(train.select(column), on=column, how="anti")
-            count = cold.select(pl.len()).collect(engine="streaming").item()
-            kinds += [f"{count} on {kind}"] if count else []
+            impossible = cold.select(QUERY_ID, ITEM_ID).collect(engine="streaming")
+            kinds += [f"{impossible.height} on {kind}"] if impossible.height else []
+            pairs.append(impossible)
     if not kinds:
         return None
-    return f"hits that it cannot have: {' and '.join(kinds)} without a train row"
+    reason = f"hits that it cannot have: {' and '.join(kinds)} without a train row"
+    return reason, pl.concat(pairs).n_unique()

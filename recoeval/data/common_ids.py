@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
 
-from recoeval.columns import ITEM_ID
+from recoeval.columns import ITEM_ID, QUERY_ID
 from recoeval.errors import DataError, Problem, some
 
-__all__ = ["examples_of", "overlap", "require_overlap", "unlike_types"]
+__all__ = ["LIST_REMEDIES", "examples_of", "overlap", "require_overlap", "unlike_types"]
+
+_LOST: Final = "(zeros in front that a file has lost do not come back)"
+LIST_REMEDIES: Final = {
+    QUERY_ID: f": user_id_type: text {_LOST}",
+    ITEM_ID: f": item_id_type: text {_LOST}",
+}
+"""How the ids of lists are cast."""
 
 
 def unlike_types(

@@ -65,6 +65,11 @@ class Cutoffs:
         """Returns the rows at or after their user's cutoff."""
         return self._parts(log, pl.col(TIMESTAMP) >= pl.col(_OWN))
 
+    def recent(self, rows: pl.LazyFrame, window: timedelta) -> pl.LazyFrame:
+        """Returns the rows in [cutoff - window, cutoff) of their own user."""
+        time, end = pl.col(TIMESTAMP), pl.col(_OWN)
+        return self._parts(rows, (time >= end - window) & (time < end))
+
     def _parts(self, log: pl.LazyFrame, rule: pl.Expr) -> pl.LazyFrame:
         known = self.by_user.lazy().rename({QUERY_TIME: _OWN})
         joined = log.join(known, on=USER_ID, how="left", maintain_order="left")

@@ -39,7 +39,8 @@ class Items(Component):
     timestamp_unit: TimestampUnit | None = None
     """Of created_at: numbers since 1970 (s, ms, us), or iso for text; never guessed."""
     timezone: Zone | None = None
-    """IANA time zone of times that have none; default UTC."""
+    """IANA time zone of times that have none; default: that of the log, which is UTC if it says
+    nothing."""
     available: str | None = None
     """SQL rule over the table's columns: items that can be listed; null is not available, and
     counted. Default: the column available, if there is one."""

@@ -35,6 +35,14 @@ __all__ = [
 AS_OF: Final = "as_of"
 """Column of the time when a list was built."""
 
+EVALUATED: Final = "recs"
+"""Name of the lists that `evaluate` gets: no configuration says how their columns are named."""
+_THEIRS: Final = {USER_ID: "uid", ITEM_ID: "vid", RANK: "pos"}
+"""Names that others give these columns, for examples."""
+_MAPPING: Final = (
+    "got a dict, not a frame: of columns pl.DataFrame makes one, and lists of several generators "
+    "stand in one frame with a column generator"
+)
 
 # Integers with more digits than Float64.
 _LONG: Final = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)
@@ -48,7 +56,7 @@ def is_trec_run(obj: object) -> bool:
 def read_lists(
     obj: object,
     *,
-    what: str = "recs",
+    what: str = EVALUATED,
     columns: Mapping[str, str] | None = None,
     form: Format | None = None,
     query_id_type: IdType = "auto",
@@ -74,7 +82,7 @@ def read_lists(
         (Int64) or score (Float64) or both. Other columns are left out.
 
     Raises:
-        ConfigError: an unknown name in `columns`.
+        ConfigError: a dict, an unknown name in `columns`.
         DataError: unreadable, or without query_id (or user_id), item_id, and rank or score;
             integer scores above 2^53 without ranks.
     """
@@ -155,6 +163,8 @@ def _open(
 ) -> tuple[pl.LazyFrame, bool]:
     """Returns the rows under our names, and whether they come from a text file."""
     if not isinstance(obj, str | Path):
+        if isinstance(obj, Mapping):
+            raise ConfigError(Problem(_MAPPING, what))
         rows, text, said = to_frame(obj, what=what), False, "the frame"
     elif form is None and is_trec_run(obj):
         return scan_run(obj), False
@@ -167,17 +177,19 @@ def _open(
 
 def _missing(schema: pl.Schema, what: str) -> list[Problem]:
     """Returns a problem for each column that lists need and these do not have."""
-    columns = f"Columns: {listed(schema)}"
-    problems = []
+    lacking = []
     if QUERY_ID not in schema and USER_ID not in schema:
-        text = f"no column query_id or user_id. {columns}. Name it: columns: {{user_id: ...}}"
-        problems.append(Problem(text, what))
+        lacking.append(("query_id or user_id", USER_ID, "it"))
     if ITEM_ID not in schema:
-        text = f"no column item_id. {columns}. Name it: columns: {{item_id: ...}}"
-        problems.append(Problem(text, what))
+        lacking.append((ITEM_ID, ITEM_ID, "it"))
     elif RANK not in schema and SCORE not in schema and not _is_nested(schema[ITEM_ID]):
-        text = f"no column rank or score. {columns}. Name one: columns: {{rank: ...}}"
-        problems.append(Problem(text, what))
+        lacking.append(("rank or score", RANK, "one"))
+    problems = []
+    for names, name, one in lacking:
+        remedy = f"Name {one}: columns: {{{name}: ...}}"
+        if what == EVALUATED:
+            remedy = f'Rename {one}, e.g. .rename({{"{_THEIRS[name]}": "{name}"}})'
+        problems.append(Problem(f"no column {names}. Columns: {listed(schema)}. {remedy}", what))
     return problems
 
 

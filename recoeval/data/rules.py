@@ -9,10 +9,11 @@ from typing import Final, Literal
 import polars as pl
 
 from recoeval.columns import ITEM_ID, USER_ID
-from recoeval.data.failures import dtype_name, gist, listed
+from recoeval.data.failures import dtype_name, gist, listed, printable
 from recoeval.data.sqltext import (
     as_floats,
     as_utc,
+    compared_names,
     guard_divisors,
     has_subquery,
     operators,
@@ -85,7 +86,7 @@ def compile_rule(text: str, schema: pl.Schema, *, path: str, kind: Kind, source:
     rows = pl.DataFrame(schema=schema).clear(2).lazy()
     plain = _parse(text, rows, path)
     if unknown := sorted(set(plain.meta.root_names()) - set(schema)):
-        raise ConfigError(*(_unknown(name, schema, path, source) for name in unknown))
+        raise ConfigError(*(_unknown(name, text, schema, path, source) for name in unknown))
     if problem := _misuse(set(words_of(text)), plain, rows, kind):
         raise ConfigError(Problem(f"{problem}: {text!r}", path))
     rule = _parse(widen_calls(guard_divisors(text, _zero(schema))), rows, path)
@@ -138,10 +139,15 @@ def _runs(rule: pl.Expr, rows: pl.LazyFrame) -> bool:
     return True
 
 
-def _unknown(name: str, schema: pl.Schema, path: str, source: str) -> Problem:
+def _unknown(name: str, text: str, schema: pl.Schema, path: str, source: str) -> Problem:
+    """Returns what is wrong with a name in a rule; perhaps it was meant as a text."""
+    hint = ""
+    if name in compared_names(text):
+        quoted = name.replace("'", "''")
+        hint = f". A text stands in single quotes: '{printable(quoted)}'"
     return Problem(
         f"unknown column {name!r} in {source}.{did_you_mean(name, schema)} "
-        f"Columns: {listed(schema)}",
+        f"Columns: {listed(schema)}{hint}",
         path,
     )
 

@@ -12,6 +12,7 @@ from typing import Final
 __all__ = [
     "as_floats",
     "as_utc",
+    "compared_names",
     "guard_divisors",
     "has_subquery",
     "operators",
@@ -92,6 +93,33 @@ def has_subquery(text: str) -> bool:
     return any(token.word in ("select", "exists") for token in tokens) or any(
         one.is_sign("(") and two.word in _QUERIES for one, two in pairwise(tokens)
     )
+
+
+def compared_names(text: str) -> set[str]:
+    r"""Returns the names of a rule that something is compared with, as texts often are by mistake.
+
+    They stand right of =, <>, < and the like, and in the list of an IN.
+
+    Example:
+        >>> sorted(compared_names("a = click OR \"b\" IN (\"buy\", 'view') OR c > d.e"))
+        ['buy', 'click']
+    """
+    tokens = _plain(text)
+    found: set[str] = set()
+    for index, token in enumerate(tokens[1:], start=1):
+        before, after = tokens[index - 1], tokens[index + 1 : index + 2]
+        if token.kind not in ("word", "name") or (after and after[0].is_sign("(", ".")):
+            continue
+        if before.is_sign("=", "<", ">") or _in_list(tokens, index):
+            found.add(token.text if token.kind == "word" else token.text[1:-1])
+    return found
+
+
+def _in_list(tokens: Sequence[_Token], index: int) -> bool:
+    """Returns whether a token is a plain value in the list of an IN."""
+    while index > 1 and tokens[index - 1].is_sign(","):
+        index -= 2
+    return index > 1 and tokens[index - 1].is_sign("(") and tokens[index - 2].word == "in"
 
 
 def as_floats(text: str) -> str:

@@ -125,4 +125,4 @@ class SeenRule(Component):
     where: str | None = None
     """SQL rule over rows of the train window; default: train rows."""
     window: Duration | None = None
-    """Only rows in [train end - window, train end)."""
+    """Only rows in [train end - window, train end); for leave_last up to the user's cutoff."""

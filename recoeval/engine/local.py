@@ -168,6 +168,7 @@ class Scorer:
         lists: pl.LazyFrame,
         queries: pl.DataFrame | None = None,
         *,
+        depth: int | None = None,
         serves_cold_users: bool = True,
         serves_cold_items: bool = True,
     ) -> Scored:
@@ -176,6 +177,8 @@ class Scorer:
         Args:
             lists: delivered lists of one generator: query_id, item_id, rank 1..n, score.
             queries: the block of evaluated queries to score; None means all of them.
+            depth: where the lists end; the row after it is read by nothing but the test for
+                ties at that depth. None: they end where they end.
             serves_cold_users: whether the generator can serve users without a train row.
             serves_cold_items: whether it can list items without one.
 
@@ -188,7 +191,8 @@ class Scorer:
             truth = truth.join(block.lazy(), on=QUERY_ID, how="semi", maintain_order="left")
         score = pl.col(SCORE) if SCORE in lists.collect_schema() else pl.lit(None, pl.Float64)
         columns = (QUERY_ID, ITEM_ID, RANK, score.alias(SCORE))
-        asked = lists.select(columns).join(block.lazy().select(QUERY_ID), on=QUERY_ID, how="semi")
+        whole = lists.select(columns).join(block.lazy().select(QUERY_ID), on=QUERY_ID, how="semi")
+        asked = whole if depth is None else whole.filter(pl.col(RANK) <= depth)
         refuse_missing_scores(asked, self.measures)
         # Whatever reads the lists streams; what is left of them is sparse.
         by_score = any(measure.metric.needs_scores for measure in self.measures)
@@ -202,7 +206,7 @@ class Scorer:
             serves_cold_users=serves_cold_users,
             serves_cold_items=serves_cold_items,
         ).collect()
-        sums = _stream(sum_lists(asked, self.measures, block.lazy())).lazy()
+        sums = _stream(sum_lists(whole, self.measures, block.lazy(), depth=depth)).lazy()
         marked = [_stream(rows).lazy() for rows in self._marked(asked, block.lazy())]
         known = kernel.join_lists(block.lazy(), sums, removed, self.measures, marked=marked)
         facts = known.collect().lazy()

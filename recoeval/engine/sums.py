@@ -118,7 +118,11 @@ def sum_truth(
 
 
 def sum_lists(
-    lists: pl.LazyFrame, measures: Sequence[Measure], queries: pl.LazyFrame | None = None
+    lists: pl.LazyFrame,
+    measures: Sequence[Measure],
+    queries: pl.LazyFrame | None = None,
+    *,
+    depth: int | None = None,
 ) -> pl.LazyFrame:
     """Returns what the measures need to know of the delivered lists, one row a query.
 
@@ -126,21 +130,24 @@ def sum_lists(
         lists: delivered lists: query_id, item_id, rank 1..n, score.
         measures: what is asked for.
         queries: query_id, quota; only read by measures that are cut there.
+        depth: where the lists end; the row after it only tells whether the last one is tied.
+            None: they end where they end.
 
     Returns:
         query_id, delivered (Int64, length of the list), one column a sum over its rows.
     """
     terms = terms_of(measures, "delivered")
     size = pl.len().cast(pl.Int64).alias(DELIVERED)
+    within = pl.lit(True) if depth is None else pl.col(RANK) <= depth
     if not terms:
-        return lists.group_by(QUERY_ID).agg(size)
+        return lists.filter(within).group_by(QUERY_ID).agg(size)
     score = pl.col(SCORE)
     rows = lists.select(QUERY_ID, RANK, SCORE).sort(QUERY_ID, RANK)
     tied = (score == score.shift(-1)) & (pl.col(QUERY_ID) == pl.col(QUERY_ID).shift(-1))
     known = score.is_not_null() & score.is_not_nan()
     marked = rows.with_columns(pl.when(known).then(tied.fill_null(False)).alias(TIED))
     length = Term("delivered", DELIVERED, pl.lit(1, pl.Int64))
-    return sum_rows(marked, (length, *terms), queries)
+    return sum_rows(marked.filter(within), (length, *terms), queries)
 
 
 def sum_found(

@@ -60,7 +60,7 @@ class Precomputed(Generator):
     timestamp_unit: TimestampUnit | None = None
     """Of the column as_of: numbers since 1970 (s, ms, us), or iso for text; never guessed."""
     timezone: Zone | None = None
-    """IANA time zone of times in the column as_of that have none; default UTC."""
+    """IANA time zone of times in the column as_of that have none; default: that of the log."""
 
     @field_validator("as_of")
     @classmethod
@@ -77,6 +77,11 @@ class Precomputed(Generator):
         if keys and (self.as_of is None or _is_time(self.as_of)):
             raise ValueError(f"{keys[0]} is that of the column as_of: name the column there")
         return self
+
+    def in_zone(self, zone: str | None) -> Precomputed:
+        """Returns the same lists, with a time zone for build times if they name none."""
+        named = self.timezone is not None or self.as_of is None or _is_time(self.as_of)
+        return self if named or zone is None else self.model_copy(update={"timezone": zone})
 
     def fit(self, train: Train) -> Fitted:
         """Returns the lists, opened and not yet read.

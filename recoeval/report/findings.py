@@ -12,28 +12,34 @@ from recoeval.report.values import Column, Group, Row, Table, Tone, Word
 __all__ = ["finding_table", "findings_line"]
 
 SEVERITIES: Final[Mapping[str, tuple[str, Tone]]] = {
-    "severe": ("SEVERE", "bad"),
+    "severe": ("severe", "bad"),
     "warn": ("warning", "doubt"),
-    "info": ("info", "plain"),
+    "info": ("information", "plain"),
 }
-"""By severity, the worst first: the word that stands in the table, and how."""
+"""By severity, the worst first: the word for it wherever people read, and how it stands."""
+
+Findings = Sequence[Mapping[str, Any]]
 
 
-def findings_line(findings: Sequence[Mapping[str, Any]]) -> Word:
-    """Returns how many findings there are of each severity.
+def findings_line(findings: Findings) -> Word:
+    """Returns how many findings there are of each severity, alike ones of several folds once.
 
     Example:
-        >>> findings_line([{"severity": "info"}, {"severity": "severe"}]).text
-        'Audit: 1 severe, 0 warnings, 1 for information'
+        >>> found = {"severity": "warn", "code": "stale_lists", "text": "3 lists are old"}
+        >>> findings_line([found, {**found, "fold": 1, "text": "5 lists are old"}]).text
+        'Audit: 0 severe, 1 warning, 0 for information; what folds have in common counts once'
     """
-    counts = Counter(each["severity"] for each in findings)
+    alike = _alike(findings)
+    counts = Counter(first["severity"] for first, *_ in alike)
     warnings = f"{counts['warn']} warning" + ("" if counts["warn"] == 1 else "s")
     tone: Tone = "bad" if counts["severe"] else "doubt" if counts["warn"] else "good"
     said = f"{counts['severe']} severe, {warnings}, {counts['info']} for information"
+    if len(alike) < len(findings):
+        said += "; what folds have in common counts once"
     return Word(f"Audit: {said}", tone)
 
 
-def finding_table(findings: Sequence[Mapping[str, Any]], *, full: bool) -> Table | None:
+def finding_table(findings: Findings, *, full: bool) -> Table | None:
     """Returns one row a finding, whose text tells the counts; None where there is nothing to say.
 
     Args:
@@ -42,16 +48,14 @@ def finding_table(findings: Sequence[Mapping[str, Any]], *, full: bool) -> Table
             counted, and what several folds have in common is told once.
     """
     ranked = sorted(findings, key=lambda each: list(SEVERITIES).index(each["severity"]))
-    shown = [each for each in ranked if full or each["severity"] != "info"]
-    left_out = len(ranked) - len(shown)
+    groups = [(each,) for each in ranked] if full else _alike(ranked)
+    shown = [group for group in groups if full or group[0]["severity"] != "info"]
+    left_out = len(groups) - len(shown)
     if not shown:
         return None
     several = len({each.get("fold", 0) for each in findings}) > 1
     rows: list[Row] = []
-    alike: dict[Any, list[Mapping[str, Any]]] = {}
-    for number, each in enumerate(shown):
-        alike.setdefault(number if full else _alike(each), []).append(each)
-    for first, *others in alike.values():
+    for first, *others in shown:
         word, tone = SEVERITIES[first["severity"]]
         folds = ", ".join(str(each.get("fold", 0)) for each in (first, *others))
         about = first.get("generator") or "data"
@@ -61,12 +65,19 @@ def finding_table(findings: Sequence[Mapping[str, Any]], *, full: bool) -> Table
     columns += [Column("fold", key=True, right=False)] if several else []
     columns.append(Column("finding", right=False))
     notes = [f"{left_out} more for information: -v shows them"] if left_out else []
-    if len(alike) < len(shown):
+    if any(len(group) > 1 for group in shown):
         notes.insert(0, "numbers are those of the first fold that is named; -v shows each")
     return Table("Audit", tuple(columns), (Group(None, tuple(rows)),), tuple(notes))
 
 
-def _alike(finding: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Returns what findings of several folds have in common: all but numbers and fold."""
-    text = re.sub(r"(?<![@\w])\d[\d,.]*", "#", str(finding["text"]))
-    return finding["severity"], finding["code"], finding.get("generator"), text
+def _alike(findings: Findings) -> list[tuple[Mapping[str, Any], ...]]:
+    """Returns the findings in groups that differ in fold and numbers alone, a fold once each."""
+    groups: dict[Any, list[Mapping[str, Any]]] = {}
+    before = Counter[Any]()
+    for each in findings:
+        text = re.sub(r"(?<![@\w])\d[\d,.]*", "#", str(each["text"]))
+        key = (each["severity"], each["code"], each.get("generator"), text)
+        fold = (each.get("fold", 0), key)
+        groups.setdefault((before[fold], key), []).append(each)
+        before[fold] += 1
+    return [tuple(group) for group in groups.values()]

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from recoeval.report.findings import finding_table, findings_line
-from recoeval.report.health import Records, health_tables
-from recoeval.report.values import Column, Group, Paragraph, Section, Table, Word
+from recoeval.report.health import health_tables
+from recoeval.report.values import Column, Group, Paragraph, Section, Table, Tone, Word
 
 __all__ = [
     "choice_section",
@@ -35,8 +35,8 @@ def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
     Args:
         plan: config (its path); inputs (for each how it is read, and columns_found); rules,
             generators, buckets (settings by name); constraints (constraint, generators,
-            severity, confidence); metrics, baselines (texts); depth (items of a trained
-            list); output (the folder of the run).
+            severity, confidence); metrics, baselines, notes (texts); depth (items of a
+            trained list); output (the folder of the run).
     """
     inputs = [
         (_bare(name), WORDS.get(key, key), _pairs(value) if key == FOUND else flow(value, top=True))
@@ -63,28 +63,43 @@ def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
         "Lists": f"trained generators give {plan['depth']:,} items a query",
         "Output": plan["output"],
     }
+    notes = tuple(Word(note, "doubt") for note in plan["notes"])
     return (
         Paragraph("", (Word(f"{plan['config']}: ok", "strong"),)),
         *(table for table in tables if table.rows),
         *(Paragraph(title, (Word(text, "plain"),)) for title, text in lines.items() if text),
+        *([Paragraph("Notes", notes)] if notes else []),
     )
 
 
-def deep_sections(
-    findings: Sequence[Mapping[str, Any]], health: Mapping[str, Records]
-) -> tuple[Section, ...]:
+def deep_sections(found: Mapping[str, Any]) -> tuple[Section, ...]:
     """Returns all that a deep check found.
 
     Args:
-        findings: severity, code, text, counts, generator, fold.
-        health: name of a table -> flat records.
+        found: audit (findings: severity, code, text, counts, generator, fold); health (name of
+            a table -> flat records); self_check (laws, broken, queries, measures: how many).
     """
-    table = finding_table(findings, full=True)
+    table = finding_table(found["audit"], full=True)
     return (
-        *health_tables(health, full=True),
+        *health_tables(found["health"], full=True),
         *(() if table is None else (table,)),
-        Paragraph("", (findings_line(findings),)),
+        Paragraph("", (findings_line(found["audit"]), _tried(found["self_check"]))),
     )
+
+
+def _tried(self_check: Mapping[str, int]) -> Word:
+    """Returns what became of the laws of the engine."""
+    laws, broken = self_check["laws"], self_check["broken"]
+    said = f"{broken} of {laws} laws broken" if broken else f"all {laws} laws hold"
+    queries, measures = (
+        f"{self_check[name]:,} {one if self_check[name] == 1 else many}"
+        for name, one, many in (
+            ("queries", "query", "queries"),
+            ("measures", "measure", "measures"),
+        )
+    )
+    tone: Tone = "bad" if broken else "good"
+    return Word(f"Self-check: {said}, tried with {queries} and {measures}", tone)
 
 
 def _bare(name: str) -> str:

@@ -124,7 +124,6 @@ def report_sections(results: Results, *, full: bool = False) -> tuple[Section, .
         *health_tables(facts.get("health", {}), full=full),
         _paragraph("Definitions in force", _definition_lines(definitions)),
         _paragraph("Notes", map(str, facts.get("notes", ()))),
-        None if results.misses is None else miss_section(results.misses, results.depth),
         _end(results),
     ]
     return tuple(part for part in parts if part is not None)
@@ -143,6 +142,8 @@ def _numbers(results: Results, *, full: bool) -> Iterator[Section | None]:
     yield finding_table(results.facts.get("audit", ()), full=full)
     if not evaluation.loss.is_empty():
         yield from _losses(results, summary, full=full)
+    if results.misses is not None:
+        yield miss_section(results.misses, results.depth)
     if lead is not None:
         some = some_shown(measures, lead, verdict, full=full)
         by_bucket = replace(some, interval=count == 1)

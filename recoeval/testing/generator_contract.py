@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from recoeval.errors import DataError
+from recoeval.errors import ConfigError, DataError
 from recoeval.generators.base import Fitted, Generator
 from recoeval.testing.toy import ToyLog, make_log, require, same
 
@@ -245,10 +245,11 @@ class GeneratorContract(ListsContract):
         require(lists.schema["item_id"] == pl.Int64, f"item_id: {lists.schema['item_id']}")
 
     def test_no_train_rows(self, generator: Generator, toy: ToyLog) -> None:
-        """Nothing to learn from is an error that names the rule to look at."""
+        """Nothing to learn from is a DataError that says so in words of its own."""
         rows = pl.LazyFrame(schema=toy.train.rows.collect_schema())
-        with pytest.raises(DataError, match=r"no train rows to learn from: .*training\.where"):
+        with pytest.raises(DataError) as caught:
             generator.fit(toy.with_train(rows=rows).train)
+        require(str(caught.value).strip(), "a DataError without a message")
 
     def test_one_train_row(self, generator: Generator, toy: ToyLog) -> None:
         """The smallest log there is gives lists of one item."""
@@ -259,7 +260,15 @@ class GeneratorContract(ListsContract):
         require(set(lists["rank"]) == {1}, "ranks other than 1")
 
     def test_no_times(self, generator: Generator, toy: ToyLog) -> None:
-        """A log without times gives the same lists, unless an option needs them."""
+        """A log without times gives the same lists, unless an option needs them.
+
+        Who needs them raises a ConfigError in `fit`.
+        """
         timeless = toy.with_train(rows=toy.train.rows.drop("timestamp"), end=None)
         first = collected(generator.fit(toy.train), toy.queries, self.k)
-        same(first, collected(generator.fit(timeless.train), toy.queries, self.k))
+        try:
+            fitted = generator.fit(timeless.train)
+        except ConfigError as error:
+            require(str(error).strip(), "a ConfigError without a message")
+            return
+        same(first, collected(fitted, toy.queries, self.k))

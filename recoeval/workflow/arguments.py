@@ -30,6 +30,10 @@ _OPTIONS: Final = (
     ),
     (re.compile(r"\bcolumns: \{(\w+): ([^{}]*)\}"), r"--columns \1=\2"),
     (
+        re.compile(r'\bRename (it|one), e\.g\. \.rename\(\{"\w+": "(\w+)"\}\)'),
+        r"Name \1: --columns \2=...",
+    ),
+    (
         re.compile(r"^(no column (\w+)(?: or \w+)?\. Columns: (?!.*\bName (?:it|one): ).*)$"),
         r"\1. Name it: --columns \2=...",
     ),

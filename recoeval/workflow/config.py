@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
 from recoeval.analysis.constraints import Constraint, constrained_measures
+from recoeval.analysis.summary import SERVED
 from recoeval.columns import COLDNESS, POSITIVES, QUOTA
 from recoeval.component import Component, Count, Flag
 from recoeval.data.aliases import CanonicalItems
@@ -37,6 +38,7 @@ from recoeval.engine.checks import refuse_missing_roles
 from recoeval.errors import ConfigError, Problem, RecoevalError, did_you_mean
 from recoeval.generators import GENERATORS
 from recoeval.generators.base import Generator
+from recoeval.generators.precomputed import Precomputed
 from recoeval.metrics import Measure, measures, parse_metric
 from recoeval.workflow.paths import absolute_paths, resolve_paths
 from recoeval.workflow.stages import StageName, with_preset
@@ -189,12 +191,11 @@ def wanted_measures(config: Config) -> tuple[Measure, ...]:
 
 
 def list_depth(config: Config, measured: Sequence[Measure]) -> int:
-    """Returns the length of the lists that trained generators are asked for, items.
+    """Returns where the lists of trained generators end, by the configuration: the largest K.
 
-    It is the largest K; one more where ties across that cut are to be seen.
+    Quotas, and the largest |R| for r_precision, can make them longer: the data says so.
     """
-    depth = max((measure.depth for measure in measured), default=0) or max(config.k, default=1)
-    return depth + any(measure.metric.title == "tie_share" for measure in measured)
+    return max((measure.depth for measure in measured), default=0) or max(config.k, default=1)
 
 
 def config_problems(config: Config, *, framed: bool) -> list[Problem]:
@@ -263,8 +264,8 @@ def _name_problems(config: Config) -> Iterator[Problem]:
         names = enumerate(constraint.generators or ())
         asked += [(f"{place}.generators", index, name) for index, name in names]
         bucket = constraint.bucket
-        # Parts of the truth that are always told apart.
-        own = [COLDNESS] + [POSITIVES] * (len(config.ground_truth.positives or ()) > 1)
+        # What is told apart whatever the buckets are.
+        own = [COLDNESS, SERVED] + [POSITIVES] * (len(config.ground_truth.positives or ()) > 1)
         if bucket is not None and bucket not in (*config.buckets, *own):
             yield Problem(
                 f"unknown bucket {bucket!r}.{did_you_mean(bucket, [*config.buckets, *own])}"
@@ -347,12 +348,37 @@ def load_config(
     else:
         document = load_document(config, sets=sets, date=day)
     document = resolve_paths(document)
-    loaded = Loaded(validate(document, Config), document)
+    loaded = Loaded(_in_one_zone(validate(document, Config)), document)
     with loaded.locating_errors():
         problems = config_problems(loaded.config, framed=framed)
         if problems:
             raise ConfigError(*problems)
     return loaded
+
+
+def _in_one_zone(config: Config) -> Config:
+    """Returns the configuration with the time zone of the log where other times name none."""
+    zone = _zone_of_log(config)
+    if zone is None:
+        return config
+    generators = {
+        name: each.in_zone(zone) if isinstance(each, Precomputed) else each
+        for name, each in config.generators.items()
+    }
+    items = config.items
+    if items is not None and items.timezone is None:
+        items = items.model_copy(update={"timezone": zone})
+    return config.model_copy(update={"generators": generators, "items": items})
+
+
+def _zone_of_log(config: Config) -> str | None:
+    """Returns the time zone of the log; None where nobody says, or the sides have two."""
+    own = None if config.interactions is None else config.interactions.timezone
+    if not isinstance(config.split, FileSplit):
+        return own
+    sides = (config.split.train, config.split.test)
+    zones = {side.timezone if "timezone" in side.model_fields_set else own for side in sides}
+    return zones.pop() if len(zones) == 1 else own
 
 
 def _day(date: datetime.date | str | None) -> datetime.date | None:

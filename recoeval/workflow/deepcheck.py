@@ -9,6 +9,8 @@ from typing import Any
 
 from recoeval.analysis.audit import audit_log
 from recoeval.analysis.findings import Finding, in_order
+from recoeval.analysis.selfcheck import SelfCheck
+from recoeval.columns import QUERY_ID
 from recoeval.evaluation import Evaluator
 from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.auditing import examine, join_health
@@ -31,10 +33,29 @@ class DeepCheck:
     Args:
         findings: severe ones first.
         health: tables of truth health by name.
+        self_check: how much of the engine was tried, and how much of it is right.
     """
 
     findings: tuple[Finding, ...]
     health: Health
+    self_check: SelfCheck
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a fold gave.
+
+    Args:
+        findings: in any order.
+        health: tables of truth health by name.
+        queries: those with relevant items.
+        listed: whether lists were scored.
+    """
+
+    findings: tuple[Finding, ...]
+    health: Health
+    queries: int
+    listed: bool
 
 
 def deep_check(loaded: Loaded) -> DeepCheck:
@@ -53,12 +74,18 @@ def deep_check(loaded: Loaded) -> DeepCheck:
     with loaded.locating_errors():
         log = open_log(loaded.config, now=datetime.now(UTC))
         found = [_of_fold(loaded, log, fold) for fold in log.folds]
-        findings = [each for own, _ in found for each in own]
-        health = join_health([own for _, own in found])
-        return DeepCheck(in_order([*audit_log(log.read), *findings]), health)
+        findings = [each for part in found for each in part.findings]
+        tried = SelfCheck.of(
+            findings,
+            queries=[part.queries for part in found],
+            measures=len(wanted_measures(loaded.config)),
+            listed=any(part.listed for part in found),
+        )
+        health = join_health([part.health for part in found])
+        return DeepCheck(in_order([*audit_log(log.read), *findings]), health, tried)
 
 
-def _of_fold(loaded: Loaded, log: Log, fold: Fold) -> tuple[tuple[Finding, ...], Health]:
+def _of_fold(loaded: Loaded, log: Log, fold: Fold) -> _Part:
     config = loaded.config
     prepared = prepare(config, log, fold)
     evaluator = Evaluator.of(
@@ -71,4 +98,6 @@ def _of_fold(loaded: Loaded, log: Log, fold: Fold) -> tuple[tuple[Finding, ...],
     named = [name for name, each in config.generators.items() if isinstance(each, Precomputed)]
     channels = {name: work.evaluate(name) for name in named}
     evaluation = work.summarise(channels) if channels else None
-    return examine(log, work, channels, evaluation, deep=True)
+    findings, health = examine(log, work, channels, evaluation, deep=True)
+    queries = prepared.truth.pairs[QUERY_ID].n_unique()
+    return _Part(findings, health, queries, listed=evaluation is not None)

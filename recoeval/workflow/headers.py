@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 import polars as pl
 
-from recoeval.columns import ITEM_ID, QUOTA, USER_ID
+from recoeval.columns import CREATED_AT, ITEM_ID, QUERY_ID, QUOTA, TIMESTAMP, USER_ID
 from recoeval.data.aliases import ALIAS, CanonicalItems
 from recoeval.data.attributes import open_attributes
-from recoeval.data.buckets import Bucket
+from recoeval.data.common_ids import LIST_REMEDIES
 from recoeval.data.failures import listed
 from recoeval.data.frames import IdType
-from recoeval.data.items import scan_items
+from recoeval.data.items import Items, scan_items
 from recoeval.data.rules import compile_rule
 from recoeval.data.sources import scan_interactions
 from recoeval.data.users import Users
-from recoeval.errors import ConfigError, Problem, RecoevalError, did_you_mean
+from recoeval.errors import ConfigError, DataError, Problem, RecoevalError, did_you_mean
 from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.config import Config, wanted_measures
 from recoeval.workflow.logs import require_times, sources_of
@@ -27,6 +27,15 @@ from recoeval.workflow.logs import require_times, sources_of
 __all__ = ["find_misfits", "read_headers"]
 
 Schemas = Mapping[str, pl.Schema]
+
+IDS: Final = (USER_ID, ITEM_ID)
+BESIDE: Final = {
+    "users": USER_ID,
+    "users.exclude": USER_ID,
+    "items": ITEM_ID,
+    "canonical_items": ITEM_ID,
+}
+"""The ids of the tables beside the log."""
 
 
 def read_headers(config: Config) -> tuple[dict[str, pl.Schema], list[Problem]]:
@@ -82,7 +91,7 @@ def _inputs(config: Config) -> Iterator[tuple[str, Callable[[], pl.LazyFrame]]]:
 
 
 def _table(
-    section: CanonicalItems | Users, path: str, ids: Mapping[str, IdType]
+    section: CanonicalItems | Items | Users, path: str, ids: Mapping[str, IdType]
 ) -> partial[pl.LazyFrame]:
     return partial(open_attributes, path, ids=ids, columns=section.columns, form=section.format)
 
@@ -93,12 +102,21 @@ def find_misfits(config: Config, schemas: Schemas) -> list[Problem]:
     Args:
         config: the configuration.
         schemas: columns by input; rules over an input that is not there are left out.
+
+    Raises:
+        DataError: nothing of this is wrong, but ids of an input are of another type than the
+            log's.
     """
-    return [
+    found = [
         *_rule_problems(config, schemas),
-        *_bucket_problems(config.buckets, schemas),
+        *_bucket_problems(config, schemas),
         *_quota_problems(config, schemas),
+        *_day_problems(config, schemas),
     ]
+    unlike = [] if found else list(_unlike_ids(config, schemas))
+    if unlike:
+        raise DataError(*unlike)
+    return found
 
 
 def _rule_problems(config: Config, schemas: Schemas) -> Iterator[Problem]:
@@ -131,8 +149,11 @@ def _rules(config: Config) -> Iterator[tuple[str, str | float | None, str]]:
         yield "exposures.where", config.exposures.where, test
 
 
-def _bucket_problems(buckets: Mapping[str, Bucket], schemas: Schemas) -> Iterator[Problem]:
-    for name, bucket in buckets.items():
+def _bucket_problems(config: Config, schemas: Schemas) -> Iterator[Problem]:
+    for name, bucket in config.buckets.items():
+        if bucket.by == "item_age" and "items" in schemas and not _has_births(config.items):
+            text = "by: item_age needs the times when items were created: created_at"
+            yield Problem(text, f"buckets.{name}")
         table = "users" if bucket.side == "user" else "items"
         if bucket.column is None or table not in schemas:
             continue
@@ -141,6 +162,41 @@ def _bucket_problems(buckets: Mapping[str, Bucket], schemas: Schemas) -> Iterato
             hint = did_you_mean(bucket.column, columns)
             text = f"unknown column {bucket.column!r} in the {table} table.{hint} "
             yield Problem(f"{text}Columns: {listed(columns)}", f"buckets.{name}.column")
+
+
+def _has_births(items: Items | None) -> bool:
+    """Returns whether the items table itself has the column created_at."""
+    if items is None or items.created_at is not None:
+        return items is not None
+    opened = _table(items, items.table, {ITEM_ID: items.item_id_type})
+    return CREATED_AT in opened(what="items", said="items.table").collect_schema()
+
+
+def _day_problems(config: Config, schemas: Schemas) -> Iterator[Problem]:
+    limit = config.users is not None and config.users.max_rows_per_day is not None
+    sides = [schemas[path] for path in sources_of(config) if path in schemas]
+    if limit and not all(TIMESTAMP in side for side in sides):
+        yield Problem("needs times, and the log has none: leave it out", "users.max_rows_per_day")
+
+
+def _unlike_ids(config: Config, schemas: Schemas) -> Iterator[Problem]:
+    """Yields the inputs whose ids are of another type than those of the log."""
+    first, *others = sources_of(config)
+    asked = [(path, name, name, first, f": {name}_type: text") for path in others for name in IDS]
+    both = ", so that both are integers or both are text"
+    asked += [(table, name, name, "the log", both) for table, name in BESIDE.items()]
+    asked += [
+        (table, ours, theirs, "the log", LIST_REMEDIES[ours])
+        for table in schemas
+        if table.startswith("lists[")
+        for ours, theirs in ((QUERY_ID, USER_ID), (ITEM_ID, ITEM_ID))
+    ]
+    for table, ours, theirs, than, remedy in asked:
+        if first in schemas and table in schemas:
+            own, log = schemas[table][ours], schemas[first][theirs]
+            if own != log:
+                text = f"{own}, but {than} has {log}. Cast one side{remedy}"
+                yield Problem(text, f"{table}.{ours}")
 
 
 def _quota_problems(config: Config, schemas: Schemas) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from recoeval.data.sources import (
     count_naive_times,
     scan_interactions,
 )
-from recoeval.data.splits import FileSplit, TimeSplit, Windows, ends_of, find_windows
+from recoeval.data.splits import FileSplit, TimeSplit, Windows, ends_of, find_windows, since
 from recoeval.data.truth import relevance_rule
 from recoeval.errors import DataError, Problem
 from recoeval.workflow.config import Config
@@ -59,6 +59,18 @@ class Fold:
         if self.cutoffs is not None:
             return self.cutoffs.by_user
         return self.windows.cutoff if self.windows else None
+
+    def recent(self, rows: pl.LazyFrame, window: timedelta | None) -> pl.LazyFrame:
+        """Returns the rows in [train end - window, train end), or all of them without a window.
+
+        Where each user has a cutoff of their own, that is the end of their train rows.
+
+        Raises:
+            ConfigError: there is a window but the rows have no times.
+        """
+        if window is not None and self.cutoffs is not None:
+            return self.cutoffs.recent(rows, window)
+        return rows.filter(since(self.train_end, window))
 
     def universe(self) -> pl.DataFrame:
         """Returns the queries of the users with test rows: query_id, user_id, query_time."""

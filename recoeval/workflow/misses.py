@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import polars as pl
 
 from recoeval.analysis.loss import sample_misses
@@ -12,7 +14,7 @@ __all__ = ["sample_of"]
 
 
 def sample_of(run: Run, *, k: int | None, count: int) -> pl.DataFrame:
-    """Returns lost pairs of each generator and fold, the same ones each time.
+    """Returns lost pairs of each generator and fold, in the order of the run, always the same.
 
     Args:
         run: a finished run.
@@ -24,10 +26,14 @@ def sample_of(run: Run, *, k: int | None, count: int) -> pl.DataFrame:
     """
     hits, lost = run.hits, run.evaluation.lost
     parts = []
-    for fold, generator in run.per_query.select(FOLD, GENERATOR).unique(maintain_order=True).rows():
+    # The generators in the order of the run, the folds of each together.
+    folds, generators = (
+        run.per_query[name].unique(maintain_order=True) for name in (FOLD, GENERATOR)
+    )
+    for generator, fold in product(generators, folds):
         own = (pl.col(FOLD) == fold, pl.col(GENERATOR) == generator)
         seed = int(run.manifest.get("seed", 0))
         sample = sample_misses(hits.filter(own), lost.filter(own), k=k, count=count, seed=seed)
         keys = (pl.lit(fold, pl.Int64).alias(FOLD), pl.lit(generator).alias(GENERATOR))
         parts.append(sample.select(*keys, pl.all()))
-    return pl.concat(parts).sort(GENERATOR, FOLD, maintain_order=True)
+    return pl.concat(parts)

@@ -16,10 +16,12 @@ from recoeval.component import Component
 from recoeval.data.failures import dtype_name
 from recoeval.data.truth import Policies
 from recoeval.errors import ConfigError
+from recoeval.metrics import Measure
 from recoeval.workflow.config import Config, list_depth, load_config, wanted_measures
 from recoeval.workflow.definitions import rules_of
 from recoeval.workflow.headers import find_misfits, read_headers
 from recoeval.workflow.logs import sources_of
+from recoeval.workflow.stages import stage_notes
 
 __all__ = ["Plan", "plan", "type_in_words"]
 
@@ -35,6 +37,7 @@ class Plan:
             its columns with their types in words.
         measures: labels of what would be computed.
         depth: length of the lists that trained generators would give, items.
+        notes: what does not fit the stage, as far as the configuration alone tells.
     """
 
     config: Config
@@ -42,6 +45,7 @@ class Plan:
     inputs: Mapping[str, Mapping[str, Any]]
     measures: tuple[str, ...]
     depth: int
+    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the plan as plain values: name, inputs, rules, generators and so on."""
@@ -59,6 +63,7 @@ class Plan:
             "buckets": shown["buckets"],
             "constraints": _constraints(self.config),
             "baselines": self.config.baselines,
+            "notes": self.notes,
             "output": str(Path(shown["output"]["path"], self.config.name, "<run id>")),
         }
 
@@ -121,7 +126,13 @@ def plan(
         },
         tuple(measure.label for measure in measured),
         list_depth(loaded.config, measured),
+        _notes(loaded.config, measured),
     )
+
+
+def _notes(config: Config, measured: Sequence[Measure]) -> tuple[str, ...]:
+    """Returns what does not fit the stage; how large the catalogue is, the data will say."""
+    return () if config.stage is None else stage_notes(config.stage, measured, None)
 
 
 def _how_read(config: Config) -> dict[str, dict[str, Any]]:

@@ -21,7 +21,7 @@ from recoeval.data.background import Background, count_train_users
 from recoeval.data.exposures import find_exposed
 from recoeval.data.failures import reading
 from recoeval.data.rules import compile_rule
-from recoeval.data.splits import SplitReport, report_split, since
+from recoeval.data.splits import SplitReport, report_split
 from recoeval.data.truth import Relevant, Truth, apply_policies, find_relevant, train_rows
 from recoeval.errors import ConfigError, DataError, Problem
 from recoeval.generators.base import Train
@@ -157,7 +157,7 @@ def _seen(config: Config, fold: Fold, rows: pl.DataFrame, said: str) -> pl.LazyF
         candidates = fold.train.filter(rule)
     if seen.window is not None and fold.train_end is None:
         raise ConfigError(Problem("a window needs a split by time", "seen.window"))
-    recent = candidates.filter(since(fold.train_end, seen.window))
+    recent = fold.recent(candidates, seen.window)
     return recent.select(USER_ID, ITEM_ID).unique().collect(engine="streaming").lazy()
 
 

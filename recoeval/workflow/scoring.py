@@ -10,8 +10,8 @@ import polars as pl
 
 from recoeval.analysis.auditview import AuditedLists
 from recoeval.analysis.results import Evaluation
-from recoeval.columns import ITEM_ID, QUERY_ID, QUOTA
-from recoeval.data.common_ids import require_overlap, unlike_types
+from recoeval.columns import ITEM_ID, QUERY_ID, QUOTA, RANK, RELEVANT
+from recoeval.data.common_ids import LIST_REMEDIES, require_overlap, unlike_types
 from recoeval.data.failures import gist, reading
 from recoeval.data.inputs import count_lists
 from recoeval.data.listcheck import check_lists
@@ -21,6 +21,7 @@ from recoeval.errors import ConfigError, DataError, EngineError, Problem, Recoev
 from recoeval.evaluation import Evaluator
 from recoeval.generators.base import Fitted, Generator
 from recoeval.generators.precomputed import Files, Precomputed
+from recoeval.metrics.base import Measure
 from recoeval.workflow.config import Config, list_depth
 from recoeval.workflow.definitions import definitions_of
 from recoeval.workflow.preparation import Prepared
@@ -31,9 +32,6 @@ __all__ = ["Channel", "Work"]
 
 ROWS_AT_ONCE = 2_000_000
 """Rows of trained lists in memory at a time: deep lists come in smaller blocks."""
-
-_LOST = "(zeros in front that a file has lost do not come back)"
-_REMEDIES = {QUERY_ID: f": user_id_type: text {_LOST}", ITEM_ID: f": item_id_type: text {_LOST}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +90,19 @@ class Work:
     ) -> Channel:
         """Returns what a trained generator gives; only one block of lists is held at a time."""
         queries = self.prepared.truth.queries
-        depth = self._depth()
-        parts, rows, lists_made = [], 0, 0
-        size = max(1, min(generator.block or queries.height, ROWS_AT_ONCE // depth))
+        depth, parts, rows, lists_made = self._depth(), [], 0, 0
+        # The row after the end tells whether the last one is tied, and nothing else.
+        asked = depth + any(each.metric.title == "tie_share" for each in self._measured)
+        size = max(1, min(generator.block or queries.height, ROWS_AT_ONCE // asked))
         for block in blocks_of(queries, size):
-            lists = fitted.recommend(block, depth).collect()
+            delivered = fitted.recommend(block, asked).collect()
+            lists = delivered.filter(pl.col(RANK) <= depth)
             if self.directory is not None and self.config.output.recommendations:
                 self.directory.write_lists(name, lists, fold=self.prepared.fold.number)
             scored = self.evaluator.score(
-                lists.lazy(),
+                delivered.lazy(),
                 block,
+                depth=depth,
                 serves_cold_users=generator.serves_cold_users,
                 serves_cold_items=generator.serves_cold_items,
             )
@@ -123,7 +124,9 @@ class Work:
             if not facts.rows:
                 raise DataError(Problem("no rows", what))
             unlike = [
-                unlike_types(files.lists, other, column, what, "the log", remedy=_REMEDIES[column])
+                unlike_types(
+                    files.lists, other, column, what, "the log", remedy=LIST_REMEDIES[column]
+                )
                 for column, other in known
             ]
             if any(unlike):
@@ -134,14 +137,22 @@ class Work:
             lists = files.recommend(queries, self._depth())
             return Channel((self.evaluator.score(lists),), counts, _audited(generator, files, what))
 
+    @property
+    def _measured(self) -> tuple[Measure, ...]:
+        return self.evaluator.scorer.measures
+
     def _depth(self) -> int:
-        """Returns the length of trained lists: the largest K, or quota where one is read."""
-        measured = self.evaluator.scorer.measures
-        depth, queries = list_depth(self.config, measured), self.evaluator.scorer.queries
-        if QUOTA not in queries.columns or all(each.place.at != QUOTA for each in measured):
-            return depth
-        quotas: list[int] = queries[QUOTA].drop_nulls().to_list()
-        return max(depth, *quotas)
+        """Returns where trained lists end: the largest K, or what is read beyond it.
+
+        That is the largest quota, and for r_precision the largest |R|.
+        """
+        scorer, own = self.evaluator.scorer, []
+        if any(each.place.at == QUOTA for each in self._measured):
+            own.append(scorer.queries[QUOTA])
+        if any(each.metric.title == "r_precision" for each in self._measured):
+            own.append(scorer.relevant[RELEVANT])
+        longest = [int(length) for lengths in own for length in lengths.drop_nulls()]
+        return max([list_depth(self.config, self._measured), *longest])
 
     def summarise(self, channels: Mapping[str, Channel]) -> Evaluation:
         """Returns the result tables of all generators."""

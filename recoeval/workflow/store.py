@@ -22,6 +22,7 @@ from recoeval.columns import FOLD, GENERATOR, ITEM_ID, QUERY_ID, RANK, SCORE
 from recoeval.data.failures import reading
 from recoeval.errors import ConfigError, DataError, Problem
 from recoeval.metrics import Measure, parse_metric
+from recoeval.workflow.shapes import ManifestFile, VerdictFile, require_shape
 
 __all__ = ["Run", "RunDirectory", "open_run", "write_file"]
 
@@ -241,6 +242,7 @@ def open_run(path: str | Path) -> Run:
         # Versions before 0.2 had one split, and no loss.
         text = f"was written by recoeval {manifest.get('recoeval', '?')}, which kept less of a run"
         raise DataError(Problem(f"{text}: run it again", str(folder / MANIFEST)))
+    require_shape(json.dumps(manifest), ManifestFile, str(folder / MANIFEST))
     verdict = _verdict(_read_json(folder, CONSTRAINTS), folder / CONSTRAINTS)
     try:
         measured = tuple(Measure(*parse_metric(label)) for label in manifest["measures"])
@@ -282,6 +284,7 @@ def _read_json(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _verdict(content: Mapping[str, Any], file: Path) -> Verdict:
+    require_shape(json.dumps(content), VerdictFile, str(file))
     try:
         checks = tuple(Check(**check) for check in content["checks"])
         outcomes = tuple(
@@ -290,10 +293,8 @@ def _verdict(content: Mapping[str, Any], file: Path) -> Verdict:
         )
         suspicions = tuple((name, reason) for name, reason in content["suspicions"])
         return Verdict(content["outcome"], checks, outcomes, suspicions)
-    except KeyError as error:
-        raise DataError(Problem(f"has no {error}", str(file))) from error
     except TypeError as error:
-        raise DataError(Problem("holds no verdict of this version", str(file))) from error
+        raise DataError(Problem(f"is not of this version: {error}", str(file))) from error
 
 
 def _read_table(folder: Path, name: str) -> pl.DataFrame:

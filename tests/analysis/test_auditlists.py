@@ -1,6 +1,7 @@
 """Faults of lists, planted one by one; clean lists give nothing."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,6 +11,7 @@ from recoeval.analysis.audit import AuditedLists, audit_lists
 from recoeval.analysis.findings import Finding
 from recoeval.analysis.results import Evaluation
 from recoeval.columns import SUMMARY_SCHEMA, TIMESTAMP_DTYPE
+from recoeval.errors import DataError
 from tests.analysis.views import CUTOFF, TEST, day, table, view_of
 
 NAME = "two_tower"
@@ -141,7 +143,7 @@ def test_queries_without_a_list() -> None:
     (found,) = audit(AuditedLists(), evaluation({NAME: [3] * 18 + [0] * 2}))
     assert (found.severity, found.code, found.generator) == ("warn", "low_coverage", NAME)
     assert found.counts == {"queries": 2, "share": 0.1}
-    assert found.text == "2 queries (10.0%) without a list; they score 0"
+    assert found.text == "2 queries (10.0%) with an empty list or none: score 0"
     assert audit(AuditedLists(), evaluation({NAME: [3] * 19 + [0]})) == ()
 
 
@@ -190,3 +192,40 @@ def test_who_was_shown_more_is_named() -> None:
         "judged@10 is 0.25 for als and 0.75 for production: what users never saw cannot be "
         "relevant, so a comparison favours production"
     )
+
+
+def test_lists_for_a_split_by_files_are_held_against_the_first_test_row() -> None:
+    lists = AuditedLists(built=built(day(10, 8), day(10, 7)))
+    (found,) = audit_lists(view_of(split="files"), evaluation(), {NAME: lists})
+    assert (found.severity, found.code, found.counts["lists"]) == (
+        "severe",
+        "lists_after_cutoff",
+        1,
+    )
+
+
+def test_build_times_that_nothing_can_be_held_against() -> None:
+    lists = AuditedLists(built=built(day(9), day(9)))
+    view = view_of(split="files", timed=False)
+    (found,) = audit_lists(view, evaluation(), {NAME: lists})
+    assert (found.severity, found.code) == ("warn", "build_times_unchecked")
+    assert found.text == (
+        "2 lists (100.0%) with a build time but no time of the query to hold it against"
+    )
+
+
+def test_lists_of_long_ago() -> None:
+    seconds_read_as_milliseconds = datetime(1970, 1, 21, tzinfo=UTC)
+    (found,) = audit(AuditedLists(built=built(seconds_read_as_milliseconds, day(9))))
+    assert (found.severity, found.code, found.counts["lists"]) == ("warn", "lists_of_long_ago", 1)
+    assert found.text == "1 list (50.0%) built before 1990: is their timestamp_unit right?"
+
+
+def test_lists_that_cannot_be_read_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "lists.parquet"
+    listed(10).collect().write_parquet(path)
+    rows = pl.scan_parquet(path)
+    rows.collect_schema()
+    path.unlink()
+    with pytest.raises(DataError, match=r"lists\[als\]"):
+        audit_lists(view_of(), evaluation(), {"als": AuditedLists(rows=rows)})

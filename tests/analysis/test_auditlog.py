@@ -82,8 +82,11 @@ def test_times_without_a_zone() -> None:
     assert (found.severity, found.code, found.counts) == ("warn", "naive_times", {"rows": 10})
     assert found.text == (
         "interactions: 10 times without a time zone, read as UTC: if they are local, every window "
-        "is off; say timezone: UTC if not"
+        "is off. Set interactions.timezone to their zone, e.g. Asia/Shanghai, or to UTC if they "
+        "are UTC"
     )
+    (said,) = audit_log({"split.test": source(CLEAN, naive_times=1)})
+    assert "Set split.test.timezone to their zone" in said.text
     (said,) = audit_log({"interactions": source(CLEAN, naive_times=1, timezone="Asia/Shanghai")})
     assert said.severity == "info"
     assert said.text == (

@@ -169,6 +169,17 @@ def test_repeats_that_count_are_said() -> None:
     )
 
 
+def test_a_truth_that_is_all_in_train_is_doubted() -> None:
+    """The same file on both sides, where repeats count and nothing has a time."""
+    rule = GroundTruth(relevant=RULE, repeats="include")
+    view = view_of(test=TRAIN, truth=rule, split="files", timed=False)
+    found = only(view, "truth_in_train")
+    assert (found.severity, found.counts["share"]) == ("warn", 1.0)
+    assert found.text == (
+        "5 relevant pairs (100.0%) with a train row, all of them: are train and test the same rows?"
+    )
+
+
 def test_repeats_that_left_the_truth_are_clean() -> None:
     assert audit_data(view_of(test=[*TEST, (1, 10, day(11))])) == ()
 
@@ -243,12 +254,27 @@ def test_a_horizon_beyond_the_end_of_the_log() -> None:
     found = only(view_of(truth=GroundTruth(positives=kinds)), "horizon_beyond_log")
     assert (found.severity, found.counts) == ("warn", {"queries": 3, "share": 1.0})
     assert found.text == (
-        "the horizon of buy ends after the log for 3 queries (100.0%): their truth is not complete"
+        "the horizon of buy ends after the log for 3 queries (100.0%): their truth is not "
+        "complete. Take a shorter horizon, or an earlier test_start"
     )
     whole = GroundTruth(relevant=RULE, horizon="2d")
     assert only(view_of(truth=whole), "horizon_beyond_log").text.startswith(
         "the horizon of the truth ends"
     )
+
+
+@pytest.mark.parametrize(
+    ("split", "remedy"),
+    [
+        ("rolling", ". Take a shorter horizon, or a longer test window"),
+        # Each user's cutoff is what it is.
+        ("leave_last", ". Take a shorter horizon"),
+    ],
+)
+def test_what_to_do_about_a_horizon_fits_the_split(split: str, remedy: str) -> None:
+    cutoffs = dict.fromkeys((1, 2, 3), CUTOFF) if split == "leave_last" else None
+    view = view_of(truth=GroundTruth(relevant=RULE, horizon="7d"), split=split, cutoffs=cutoffs)
+    assert only(view, "horizon_beyond_log").text.endswith(f"not complete{remedy}")
 
 
 @pytest.mark.parametrize(("before_the_end", "short"), [(1, False), (2, True)])

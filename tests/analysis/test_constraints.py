@@ -92,7 +92,7 @@ def test_a_constraint_is_a_mapping():
         }
     )
     assert found.generators == ("als",)
-    assert found.text == "recall@100 >= 0.05 and <= 0.5 in [1,50) of activity"
+    assert found.text == "recall@100 >= 0.05 and <= 0.5 in [1,50) of activity, by its value"
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,9 @@ def test_a_constraint_is_a_mapping():
     [
         ("recall@100 >= 0.15", "recall@100 >= 0.15"),
         ("recall@100 <= 1", "recall@100 <= 1"),
+        # Two bounds that are decided differently are two constraints.
+        ({"metric": "mrr@5", "min": 0.1, "confidence": 0.9}, "mrr@5 >= 0.1, at 90%"),
+        ({"metric": "mrr@5", "min": 0.1, "confidence": 0.95}, "mrr@5 >= 0.1"),
         (
             {"metric": "recall@100", "bucket": "activity", "min": 0.05},
             "recall@100 >= 0.05 in all buckets of activity",

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -221,7 +221,27 @@ def test_days_without_rows_are_shown_and_said() -> None:
     assert rows(found["by_day"])[2] == ("2026-01-12", 12.0, 0, 0, 0, 0)
     (said,) = [each for each in audit_health(found, fold=1) if each.code == "days_without_rows"]
     assert (said.severity, said.counts, said.fold) == ("warn", {"days": 1}, 1)
-    assert said.text == "no log row at all on 1 of 3 days of the test window: 2026-01-12"
+    assert said.text == (
+        "no log row at all on 1 of 3 UTC days with at least 12 hours in the test window: 2026-01-12"
+    )
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "said"),
+    [
+        # A log that ends 23:59:50 and a test window of two days: ten seconds of a third day.
+        (day(9, 23, 59), day(12), ""),
+        (day(9, 12, 1), day(12, 11, 59), ""),
+        (day(9, 12), day(12, 11, 59), "1 of 3 UTC days with"),
+        (day(9, 12), day(12, 12), "2 of 4 UTC days with"),
+        (day(9, 12), day(10, 12), "1 of 2 UTC days with"),
+    ],
+)
+def test_a_day_is_judged_by_twelve_hours_of_it(start: datetime, end: datetime, said: str) -> None:
+    found = health(windows=Windows(start, start, end), log_end=end - timedelta(microseconds=1))
+    texts = [each.text for each in audit_health(found) if each.code == "days_without_rows"]
+    assert len(texts) == bool(said)
+    assert all(said in text for text in texts)
 
 
 def test_a_split_by_user_has_the_days_of_its_rows() -> None:

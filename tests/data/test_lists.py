@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recoeval.data.lists import ListFacts, check_lists, deliver, find_order, read_lists
-from recoeval.errors import DataError
+from recoeval.errors import ConfigError, DataError
 from tests.data.helpers import put, refused, write
 
 LONG = {"user_id": [1, 1, 2], "item_id": ["a", "b", "a"], "rank": [1, 2, 1]}
@@ -112,6 +112,26 @@ def test_the_place_in_a_nested_list_is_the_rank():
     assert found.schema["rank"] == pl.Int64
 
 
+def test_columns_of_a_configuration_are_named_there():
+    for columns, said in (
+        ({"uid": [1], "item_id": [1], "rank": [1]}, "Name it: columns: {user_id: ...}"),
+        ({"user_id": [1], "vid": [1], "rank": [1]}, "Name it: columns: {item_id: ...}"),
+        ({"user_id": [1], "item_id": [1], "pos": [1]}, "Name one: columns: {rank: ...}"),
+    ):
+        with pytest.raises(DataError) as error:
+            read_lists(pl.DataFrame(columns), what="lists[als]")
+        assert str(error.value).endswith(f". {said}")
+
+
+def test_a_dict_is_no_frame():
+    with pytest.raises(ConfigError) as error:
+        read_lists({"als": pl.DataFrame({"user_id": [1], "item_id": [1], "rank": [1]})})
+    assert str(error.value) == (
+        "recs: got a dict, not a frame: of columns pl.DataFrame makes one, and lists of several "
+        "generators stand in one frame with a column generator"
+    )
+
+
 def test_empty_lists_leave_no_row():
     found = lists_of(
         user_id=[1, 2, 3, 4], item_id=[[7], [], None, None], score=[[0.5], [], [], None]
@@ -131,16 +151,16 @@ def test_nested_lists_of_pandas():
             {"uid": [1], "item": [1], "position": [1]},
             (
                 "recs: no column query_id or user_id. Columns: uid, item, position. "
-                "Name it: columns: {user_id: ...}\n"
+                'Rename it, e.g. .rename({"uid": "user_id"})\n'
                 "recs: no column item_id. Columns: uid, item, position. "
-                "Name it: columns: {item_id: ...}"
+                'Rename it, e.g. .rename({"vid": "item_id"})'
             ),
         ),
         (
             {"user_id": [1], "item_id": [1], "position": [1]},
             (
                 "recs: no column rank or score. Columns: user_id, item_id, position. "
-                "Name one: columns: {rank: ...}"
+                'Rename one, e.g. .rename({"pos": "rank"})'
             ),
         ),
         (

@@ -152,6 +152,15 @@ def test_windows_are_for_derived_columns():
                 "liked, tags, price, timestamp, local, day, took"
             ),
         ),
+        (
+            "dwell > 1 AND event = click",
+            "boolean",
+            (
+                "unknown column 'click' in logs/*.parquet. Did you mean 'liked'? Columns: user_id, "
+                "event, dwell, shown, liked, tags, price, timestamp, local, day, took. A text "
+                "stands in single quotes: 'click'"
+            ),
+        ),
         ("dwell", "boolean", "expected true or false for each row, this gives Float64: 'dwell'"),
         ("1", "boolean", "expected true or false for each row, this gives Int32: '1'"),
         ("NULL", "boolean", "expected true or false for each row, this gives Null: 'NULL'"),
@@ -421,6 +430,28 @@ def test_in_may_be_long():
     numbers = ", ".join(str(number) for number in range(-2000, 2000))
     assert values(f"shown IN ({numbers})") == [True, True, True]
     assert values(" OR ".join(["shown = 1"] * 60)) == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('event = "click"', "click"),
+        ("event <> click AND dwell > 1", "click"),
+        ("event >= `click`", "click"),
+        ("event IN ('view', click)", "click"),
+        ('event = "it\'s"', "it's"),
+    ],
+)
+def test_a_name_in_place_of_a_text(text, name):
+    quoted = name.replace("'", "''")
+    assert refused(text).endswith(f", took. A text stands in single quotes: '{quoted}'")
+
+
+@pytest.mark.parametrize(
+    "text", ["click = event", "dwel > 30", "dwell > 1 + clicks", "dwell > ABS(clicks)"]
+)
+def test_a_name_elsewhere_is_meant_as_one(text):
+    assert "quotes" not in refused(text)
 
 
 def test_a_rule_reaches_the_file(tmp_path):

@@ -67,6 +67,22 @@ def test_lists_without_scores():
     assert scored.hits.equals(scorer().score(LISTS).hits)
 
 
+def test_the_row_after_the_end_only_tells_ties():
+    # q1 is 5, 8, 8: at depth 2 it ends with the first 8, which is tied with what follows.
+    cut = scorer().score(LISTS, depth=2)
+    short = scorer().score(LISTS.filter(pl.col("rank") <= 2))
+    assert cut.per_query["tie_share@2"].to_list() == [1.0, None, 0.0]
+    assert short.per_query["tie_share@2"].to_list() == [0.0, None, 0.0]
+    assert cut.per_query.select("delivered", "returned").rows() == [(2, 1), (0, 0), (1, 1)]
+    changed = ("tie_share@2", "tied@2")
+    assert cut.per_query.drop(changed).equals(short.per_query.drop(changed))
+    assert cut.hits.equals(short.hits)
+    assert cut.lost.equals(short.lost)
+    assert cut.listed.equals(short.listed)
+    # The hit at rank 2 is beyond the end.
+    assert scorer().score(LISTS, depth=1).hits.rows() == [("q3", 7, 1, 4.0)]
+
+
 def test_columns_that_happen_to_be_there_do_not_matter():
     stray = LISTS.with_columns(gain=0.0, relevant=9, user_id=9, seen=True)
     assert scorer().score(stray).per_query.equals(scorer().score(LISTS).per_query)

@@ -3,7 +3,7 @@ from math import log2
 import polars as pl
 import pytest
 
-from recoeval.engine.sums import sum_found, sum_rows, sum_truth, terms_of
+from recoeval.engine.sums import sum_found, sum_lists, sum_rows, sum_truth, terms_of
 from recoeval.metrics import measures
 
 GAINS = pl.LazyFrame(
@@ -116,3 +116,15 @@ def test_equal_sums_are_computed_once():
         "ideal binary@5",
     ]
     assert terms_of(asked, "removed") == terms_of(asked, "delivered") == ()
+
+
+@pytest.mark.parametrize(("depth", "rows"), [(None, 3), (2, 2), (1, 1), (5, 3)])
+@pytest.mark.parametrize("metric", ["coverage", "tie_share@1"])
+def test_lists_end_at_their_depth(depth, rows, metric):
+    lists = pl.LazyFrame(
+        {"query_id": [*"qqq"], "item_id": [1, 2, 3], "rank": [1, 2, 3], "score": [1.0, 1.0, 0.0]}
+    )
+    found = sum_lists(lists, measures([metric], []), depth=depth).collect()
+    assert found["delivered"].to_list() == [rows]
+    # Ranks 1 and 2 are tied wherever the list ends.
+    assert metric == "coverage" or found["tied@1"].to_list() == [1]

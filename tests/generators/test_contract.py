@@ -1,12 +1,16 @@
 """What every generator promises, whatever it learns. A new type is tested by being registered."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import polars as pl
 import pytest
 
-from recoeval.generators import GENERATORS, Generator
+from recoeval.errors import ConfigError, DataError
+from recoeval.generators import GENERATORS, Fitted, Generator, Popularity, Train
 from recoeval.testing.contracts import GeneratorContract, ListsContract
+from recoeval.testing.toy import ToyLog
 
 # Read lists made elsewhere: neither trained, nor filtered, nor cut here.
 FILES = {"precomputed"}
@@ -22,6 +26,58 @@ class TestTrained(GeneratorContract):
     @pytest.fixture(params=TRAINED)
     def generator(self, request: pytest.FixtureRequest) -> Generator:
         return GENERATORS[request.param]()
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_no_train_rows_name_the_rule_to_look_at(name: str, toy: ToyLog) -> None:
+    rows = pl.LazyFrame(schema=toy.train.rows.collect_schema())
+    with pytest.raises(DataError, match=r"no train rows to learn from: .*training\.where"):
+        GENERATORS[name]().fit(toy.with_train(rows=rows).train)
+
+
+class OfOthers(Popularity):
+    """A generator that learns from times, and speaks in words of its own."""
+
+    without_times: ClassVar[Exception] = ConfigError("needs a clock")
+    without_rows: ClassVar[Exception] = DataError("nothing to eat")
+
+    def fit(self, train: Train) -> Fitted:
+        if "timestamp" not in train.rows.collect_schema():
+            raise self.without_times
+        if train.rows.collect().is_empty():
+            raise self.without_rows
+        return super().fit(train)
+
+
+class Careless(OfOthers):
+    """A generator that fails without a word, or in another way."""
+
+    without_times = ValueError("needs a clock")
+    without_rows = DataError("")
+
+
+class Forgetful(Popularity):
+    """A generator whose lists are others without times, though no option needs them."""
+
+    def fit(self, train: Train) -> Fitted:
+        rows = train.rows if "timestamp" in train.rows.collect_schema() else train.rows.head(3)
+        return super().fit(replace(train, rows=rows))
+
+
+def test_who_needs_times_may_say_so(toy: ToyLog) -> None:
+    contract = GeneratorContract()
+    contract.test_no_times(OfOthers(), toy)
+    with pytest.raises(ValueError, match="clock"):
+        contract.test_no_times(Careless(), toy)
+    with pytest.raises(AssertionError):
+        contract.test_no_times(Forgetful(), toy)
+
+
+def test_no_train_rows_in_words_of_ones_own(toy: ToyLog) -> None:
+    contract = GeneratorContract()
+    contract.test_no_train_rows(OfOthers(), toy)
+    with pytest.raises(AssertionError, match="without a message"):
+        contract.test_no_train_rows(Careless(), toy)
 
 
 class TestFromFiles(ListsContract):

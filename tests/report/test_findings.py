@@ -21,7 +21,7 @@ def test_the_severe_come_first_and_information_is_counted() -> None:
     found = finding_table(FINDINGS, full=False)
     assert found is not None
     assert found.rows == (
-        (Word("SEVERE", "bad"), "data", "train rows after the cutoff"),
+        (Word("severe", "bad"), "data", "train rows after the cutoff"),
         (Word("warning", "doubt"), "als", "lists are old"),
     )
     assert found.notes == ("1 more for information: -v shows them",)
@@ -31,7 +31,7 @@ def test_in_full() -> None:
     found = finding_table(FINDINGS, full=True)
     assert found is not None
     # By its code a finding can be looked up.
-    assert found.rows[2] == (Word("info", "plain"), "data", "x: ties at the cutoff")
+    assert found.rows[2] == (Word("information", "plain"), "data", "x: ties at the cutoff")
     assert found.notes == ()
 
 
@@ -68,10 +68,38 @@ def test_what_folds_have_in_common_is_told_once() -> None:
         ("data", "0", "judged@100 is 0.5"),
     ]
     assert found.notes == ("numbers are those of the first fold that is named; -v shows each",)
+    assert findings_line(findings).text == (
+        "Audit: 1 severe, 4 warnings, 0 for information; what folds have in common counts once"
+    )
     full = finding_table(findings, full=True)
     assert full is not None
     assert len(full.rows) == 7
     assert full.notes == ()
+
+
+def test_findings_of_one_fold_are_each_counted() -> None:
+    # Two columns of durations say the same with other numbers.
+    findings = [
+        finding("warn", f"{share}% of the rows are relevant", fold=fold)
+        for fold in (0, 1)
+        for share in (3, 5)
+    ]
+    assert findings_line(findings[:2]).text == "Audit: 0 severe, 2 warnings, 0 for information"
+    assert findings_line(findings).text.startswith("Audit: 0 severe, 2 warnings, 0 ")
+    found = finding_table(findings, full=False)
+    assert found is not None
+    assert [row[2:] for row in found.rows] == [
+        ("0, 1", "3% of the rows are relevant"),
+        ("0, 1", "5% of the rows are relevant"),
+    ]
+
+
+def test_information_of_several_folds_is_counted_once() -> None:
+    findings = [finding("info", f"{fold} ties", fold=fold) for fold in range(3)]
+    found = finding_table([finding("warn", "x"), *findings], full=False)
+    assert found is not None
+    assert found.notes == ("1 more for information: -v shows them",)
+    assert findings_line(findings).text.startswith("Audit: 0 severe, 0 warnings, 1 for information")
 
 
 def test_how_many_there_are() -> None:

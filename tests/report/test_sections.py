@@ -319,10 +319,17 @@ def test_a_suspicion_is_told_first(results: Results) -> None:
     assert said[1] == "  suspicious: data: train rows after the cutoff"
 
 
-def test_a_sample_of_lost_pairs_stands_at_the_end(results: Results) -> None:
+@pytest.mark.parametrize("full", [False, True])
+def test_a_sample_of_lost_pairs_stands_behind_the_losses(results: Results, full: bool) -> None:
     nothing = pl.DataFrame({"query_id": []})
-    found = report_sections(replace(results, misses=nothing))
-    assert found[-2].title == "A sample of lost pairs, K = 10"
+    found = report_sections(replace(results, misses=nothing), full=full)
+    names = [section.title for section in found]
+    losses = [place for place, name in enumerate(names) if name.startswith("Where the lost")]
+    assert len(losses) > 1
+    assert names[losses[-1] + 1] == "A sample of lost pairs, K = 10"
+    assert names.count("A sample of lost pairs, K = 10") == 1
+    unknown = with_tables(results, loss=results.evaluation.loss.clear())
+    assert "A sample of lost pairs" in str(titles(replace(unknown, misses=nothing)))
 
 
 def test_kinds_of_positives_are_counted(results: Results) -> None:

@@ -96,6 +96,14 @@ def test_errors_name_the_option_that_is_meant() -> None:
             "no column item_id. Columns: uid, vid",
             "no column item_id. Columns: uid, vid. Name it: --columns item_id=...",
         ),
+        (
+            'no column rank or score. Columns: a. Rename one, e.g. .rename({"pos": "rank"})',
+            "no column rank or score. Columns: a. Name one: --columns rank=...",
+        ),
+        (
+            'no column item_id. Columns: a. Rename it, e.g. .rename({"vid": "item_id"})',
+            "no column item_id. Columns: a. Name it: --columns item_id=...",
+        ),
         ("forgive users=", "forgive users="),
         ("judged@5 needs exposures", "judged@5 needs exposures: give --exposures"),
         (

@@ -1,5 +1,6 @@
 """What the audit of a run and `check --deep` tell, over the log of test_preparation.py."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,15 @@ import pytest
 
 import recoeval as rv
 from recoeval.analysis.findings import Finding
+from recoeval.analysis.selfcheck import SelfCheck
 from recoeval.errors import DataError
 from recoeval.generators import Popularity
+from recoeval.report.planned import deep_sections
+from recoeval.report.values import Paragraph
 from recoeval.workflow import auditing
 from recoeval.workflow.config import load_config
 from recoeval.workflow.deepcheck import DeepCheck, deep_check
+from recoeval.workflow.planning import plan
 from tests.workflow.test_pipeline import LISTS
 from tests.workflow.test_preparation import tiny_config
 
@@ -107,6 +112,35 @@ def test_a_deep_check_trains_nothing_and_writes_nothing(
     # All that a run says of the data and of these lists.
     told = {each["text"] for each in run.manifest["audit"] if each["generator"] != "popularity"}
     assert told <= {each.text for each in found.findings}
+
+
+def test_a_deep_check_says_how_much_of_the_engine_was_tried(tmp_path: Path) -> None:
+    generators = {"channel": lists_of(tmp_path, datetime(2026, 1, 9, tzinfo=UTC))}
+    measures = len(plan(tiny_config(tmp_path, generators=generators)).measures)
+    tried = checked(tmp_path, generators=generators).self_check
+    assert tried == SelfCheck(laws=6, broken=0, queries=4, measures=measures)
+    split = {"type": "rolling", "folds": 2, "test": "2d"}
+    found = checked(tmp_path, split=split)
+    queries = sum(row["queries"] for row in found.health["truth_size"])
+    assert found.self_check == SelfCheck(laws=3, broken=0, queries=queries, measures=measures)
+
+
+def test_a_broken_law_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **options: Any) -> tuple[Finding, ...]:
+        text, fold = "recall@1 is wrong", options["fold"]
+        return tuple(
+            Finding("severe", code, text, {}, None, fold)
+            for code in ("wrong_ideal_value", "wrong_ideal_value", "unstable_results")
+        )
+
+    monkeypatch.setattr(auditing, "self_check", broken)
+    split = {"type": "rolling", "folds": 2, "test": "2d"}
+    found = checked(tmp_path, split=split)
+    assert (found.self_check.laws, found.self_check.broken) == (3, 2)
+    document = {"audit": [], "health": {}, "self_check": asdict(found.self_check)}
+    (said,) = deep_sections(document)
+    assert isinstance(said, Paragraph)
+    assert said.lines[1].text.startswith("Self-check: 2 of 3 laws broken, tried with ")
 
 
 def test_a_deep_check_of_models_alone(tmp_path: Path) -> None:

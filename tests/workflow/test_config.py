@@ -150,6 +150,18 @@ def test_what_is_computed(tmp_path: Path) -> None:
     assert list_depth(config, measured) == 9
 
 
+def test_ties_and_r_precision_make_no_list_longer(tmp_path: Path) -> None:
+    config = load_config(tiny_config(tmp_path, metrics=["tie_share", "r_precision"], k=[3])).config
+    assert list_depth(config, wanted_measures(config)) == 3
+
+
+@pytest.mark.parametrize("bucket", ["coldness", "served"])
+def test_what_is_told_apart_without_a_bucket_can_be_bound(tmp_path: Path, bucket: str) -> None:
+    constraint = {"metric": "recall@1", "min": 0, "bucket": bucket}
+    config = load_config(tiny_config(tmp_path, constraints=[constraint])).config
+    assert config.constraints[0].bucket == bucket
+
+
 @pytest.mark.parametrize("value", ["factors=128", "generators.als.factors"])
 def test_malformed_settings(tmp_path: Path, value: str) -> None:
     (problem,) = problems(tiny_config(tmp_path), sets=[value])

@@ -1,6 +1,7 @@
 """Runs of several folds, and of a cutoff for each user."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 
 import recoeval as rv
 from recoeval.errors import ConfigError, DataError
+from recoeval.workflow.config import load_config
+from recoeval.workflow.logs import open_log
+from recoeval.workflow.preparation import prepare
 from tests.workflow.test_pipeline import Stages, channel
 from tests.workflow.test_preparation import RULE, tiny, tiny_config
 
@@ -252,3 +256,41 @@ def test_a_horizon_needs_times(tmp_path: Path) -> None:
             tiny_config(tmp_path, interactions=None, split=split, ground_truth={"horizon": "1d"})
         )
     assert str(caught.value) == "ground_truth: a horizon needs a split by time"
+
+
+def moments(rows: list[tuple[int, int, int]]) -> pl.DataFrame:
+    """Returns clicks from (user, item, day of January)."""
+    return tiny([(u, i, f"2026-01-{day:02}T00:00:00Z", "click", 40.0) for u, i, day in rows])
+
+
+@pytest.mark.parametrize("rule", [{}, {"where": "event = 'click'"}])
+@pytest.mark.parametrize(
+    ("window", "seen"),
+    [
+        # User 1 asks on 5 January, user 2 on 25 January, where the train side ends.
+        (None, [(1, 7), (1, 8), (2, 1), (2, 2), (2, 7)]),
+        ("4d", [(1, 7), (1, 8), (2, 2)]),
+        # The first moment is in the window.
+        ("3d", [(1, 8), (2, 2)]),
+        ("1d", [(2, 2)]),
+    ],
+)
+def test_a_seen_window_ends_at_the_cutoff_of_each_user(
+    tmp_path: Path, rule: dict[str, Any], window: str | None, seen: list[tuple[int, int]]
+) -> None:
+    rows = [(1, 7, 1), (1, 8, 2), (1, 7, 5), (2, 7, 10), (2, 1, 20), (2, 2, 24), (2, 3, 25)]
+    moments(rows).write_parquet(tmp_path / "log.parquet")
+    loaded = load_config(
+        tiny_config(
+            tmp_path,
+            split={"type": "leave_last"},
+            ground_truth={"relevant": "event = 'click'"},
+            seen={**rule, **({"window": window} if window else {})},
+        )
+    )
+    log = open_log(loaded.config, now=datetime(2026, 2, 1, tzinfo=UTC))
+    done = prepare(loaded.config, log, log.folds[0])
+    assert done.background.seen is not None
+    assert sorted(done.background.seen.collect().rows()) == seen
+    # A pair of the truth that is seen leaves it.
+    assert done.counts["dropped_repeats"] == ((1, 7) in seen)
