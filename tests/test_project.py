@@ -57,7 +57,7 @@ def undocumented(owner: str, value: object) -> Iterator[str]:
     if not (value.__doc__ if inspect.isclass(value) else inspect.getdoc(value)):
         yield owner
     if inspect.isclass(value):
-        for name, member in vars(value).items():
+        for name, member in list(vars(value).items()):
             plain = inspect.unwrap(getattr(member, "__func__", getattr(member, "fget", member)))
             text = inspect.getdoc(getattr(value, name, None))
             if inspect.isfunction(plain) and not name.startswith("_") and not text:

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from recoeval.analysis.auditview import number, percent
+from recoeval.analysis.audit.view import number, percent
 from recoeval.analysis.findings import Finding, doubts, in_order
 from recoeval.analysis.health import health_of
 
@@ -59,7 +59,7 @@ def test_the_page_explains_every_code(repository: Path) -> None:
     )
     codes = {
         code
-        for path in (repository / "recoeval" / "analysis").glob("*.py")
+        for path in (repository / "recoeval" / "analysis").rglob("*.py")
         if path.stem != "findings"
         for pair in told.findall(path.read_text(encoding="utf-8"))
         for code in pair

@@ -12,11 +12,11 @@ from typing import Final
 
 import polars as pl
 
-from recoeval.analysis.auditview import number
+from recoeval.analysis.audit.view import number
 from recoeval.analysis.findings import Finding
-from recoeval.analysis.idealvalues import ideal_value
-from recoeval.analysis.probes import chosen, find_random_scores, find_unstable_scores
 from recoeval.analysis.results import Evaluation
+from recoeval.analysis.selfcheck.idealvalues import ideal_value
+from recoeval.analysis.selfcheck.probes import chosen, find_random_scores, find_unstable_scores
 from recoeval.columns import (
     FOLD,
     GAIN,

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from recoeval.analysis.auditsplit import first_rows
-from recoeval.analysis.auditview import AuditView, count
-from recoeval.analysis.healthrows import MARK, range_labels
+from recoeval.analysis.audit.split import first_rows
+from recoeval.analysis.audit.view import AuditView, count
+from recoeval.analysis.health.rows import MARK, range_labels
 from recoeval.columns import (
     CREATED_AT,
     ITEM_ID,

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from recoeval.analysis.auditview import AuditView
-from recoeval.analysis.healthrows import named_columns
+from recoeval.analysis.audit.view import AuditView
+from recoeval.analysis.health.rows import named_columns
 from recoeval.columns import TRAIN_INTERACTIONS, TRAIN_ROWS, USER_ID
 
 __all__ = ["compare_users"]

@@ -4,12 +4,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from recoeval.analysis.auditroles import (
+from recoeval.analysis.audit.roles import (
     find_empty_kinds,
     find_unavailable_hits,
     find_unavailable_truth,
 )
-from recoeval.analysis.auditview import AuditView
+from recoeval.analysis.audit.view import AuditView
 from recoeval.columns import TIMESTAMP_DTYPE
 from recoeval.data.background import Background
 from tests.analysis.views import day, view_of

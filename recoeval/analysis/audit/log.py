@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from recoeval.analysis.auditview import AuditedSource, number, percent
+from recoeval.analysis.audit.view import AuditedSource, number, percent
 from recoeval.analysis.findings import Finding, Severity
 from recoeval.columns import ITEM_ID, TIMESTAMP, USER_ID
 

@@ -6,23 +6,23 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from recoeval.analysis.auditview import AuditView, number, percent
+from recoeval.analysis.audit.view import AuditView, number, percent
 from recoeval.analysis.findings import Finding
-from recoeval.analysis.healthrows import (
+from recoeval.analysis.health.rows import (
     by_day,
     by_duration,
     dwell_quantiles,
     event_mix,
     mark_relevant,
 )
-from recoeval.analysis.healthtruth import (
+from recoeval.analysis.health.truth import (
     by_age,
     by_popularity,
     count_relevant_items,
     count_repeats,
     measure_relevant_items,
 )
-from recoeval.analysis.healthusers import compare_users
+from recoeval.analysis.health.users import compare_users
 
 __all__ = ["audit_health", "health_of"]
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from recoeval.analysis.suspicion import find_cold_hits
+from recoeval.analysis.audit.suspicion import find_cold_hits
 from recoeval.analysis.verdict import Verdict
 
 # Users 1 and 2 and items 10 and 20 have train rows; user 3 and item 30 have none.

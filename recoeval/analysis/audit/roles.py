@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from recoeval.analysis.auditview import AuditView, number, percent
+from recoeval.analysis.audit.view import AuditView, number, percent
 from recoeval.analysis.findings import Finding, Severity
 from recoeval.columns import GENERATOR, ITEM_ID, LABEL, QUERY_ID, UNAVAILABLE
 from recoeval.data.reach import find_reach

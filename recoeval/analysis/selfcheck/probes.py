@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from recoeval.analysis.auditview import number
+from recoeval.analysis.audit.view import number
 from recoeval.columns import (
     BUCKET,
     BUCKET_BY,

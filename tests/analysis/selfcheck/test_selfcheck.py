@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recoeval.analysis import probes
-from recoeval.analysis.idealvalues import ideal_value
 from recoeval.analysis.results import Evaluation
-from recoeval.analysis.selfcheck import SHARES, UNBOUNDED, self_check
+from recoeval.analysis.selfcheck import SHARES, UNBOUNDED, probes, self_check
+from recoeval.analysis.selfcheck.idealvalues import ideal_value
 from recoeval.columns import SUMMARY_SCHEMA
 from recoeval.engine.local import Scored, Scorer
 from recoeval.metrics import METRICS, Cut, Measure, measures

@@ -7,9 +7,9 @@ from typing import Final
 
 import polars as pl
 
-from recoeval.analysis.auditview import AuditedLists, AuditView, count, number, percent
+from recoeval.analysis.audit.suspicion import find_cold_hits
+from recoeval.analysis.audit.view import AuditedLists, AuditView, count, number, percent
 from recoeval.analysis.findings import Finding, Severity
-from recoeval.analysis.suspicion import find_cold_hits
 from recoeval.columns import (
     BUCKET,
     GENERATOR,

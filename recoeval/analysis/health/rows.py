@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from recoeval.analysis.auditview import AuditView
+from recoeval.analysis.audit.view import AuditView
 from recoeval.columns import ITEM_ID, TIMESTAMP, TIMESTAMP_DTYPE, USER_ID
 from recoeval.data.rules import compile_rule
 from recoeval.data.truth import relevance_rule

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recoeval.analysis.auditlists import (
+from recoeval.analysis.audit.lists import (
     find_build_times,
     find_coverage,
     find_foreign_ids,
     find_impossible_hits,
     find_unlike_judged,
 )
-from recoeval.analysis.auditlog import find_conflicts, find_duplicates, find_naive_times
-from recoeval.analysis.auditroles import (
+from recoeval.analysis.audit.log import find_conflicts, find_duplicates, find_naive_times
+from recoeval.analysis.audit.roles import (
     find_empty_kinds,
     find_unavailable_hits,
     find_unavailable_truth,
 )
-from recoeval.analysis.auditsplit import (
+from recoeval.analysis.audit.split import (
     find_late_train_rows,
     find_new_items,
     find_repeated_pairs,
@@ -26,7 +26,7 @@ from recoeval.analysis.auditsplit import (
     find_ties,
     find_unlike_rules,
 )
-from recoeval.analysis.auditview import AuditedLists, AuditedSource, AuditView
+from recoeval.analysis.audit.view import AuditedLists, AuditedSource, AuditView
 from recoeval.analysis.findings import Finding
 from recoeval.analysis.results import Evaluation
 

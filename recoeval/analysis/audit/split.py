@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from recoeval.analysis.auditview import TICK, AuditView, count, number, percent
+from recoeval.analysis.audit.view import TICK, AuditView, count, number, percent
 from recoeval.analysis.findings import Finding, Severity
 from recoeval.columns import ITEM_ID, QUERY_ID, QUERY_TIME, TIMESTAMP, TIMESTAMP_DTYPE, USER_ID
 from recoeval.data.splits import as_text

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from recoeval.analysis import healthrows
 from recoeval.analysis.audit import AuditView
 from recoeval.analysis.health import audit_health, health_of
-from recoeval.analysis.healthrows import by_duration, mark_relevant
+from recoeval.analysis.health import rows as healthrows
+from recoeval.analysis.health.rows import by_duration, mark_relevant
 from recoeval.columns import TIMESTAMP_DTYPE
 from recoeval.data.splits import Windows
 from recoeval.data.truth import GroundTruth
