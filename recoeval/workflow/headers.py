@@ -29,13 +29,14 @@ __all__ = ["find_misfits", "read_headers"]
 Schemas = Mapping[str, pl.Schema]
 
 IDS: Final = (USER_ID, ITEM_ID)
-BESIDE: Final = {
-    "users": USER_ID,
-    "users.exclude": USER_ID,
-    "items": ITEM_ID,
-    "canonical_items": ITEM_ID,
-}
-"""The ids of the tables beside the log."""
+BESIDE: Final = (
+    ("users", USER_ID, USER_ID),
+    ("users.exclude", USER_ID, USER_ID),
+    ("items", ITEM_ID, ITEM_ID),
+    ("canonical_items", ALIAS, ITEM_ID),
+    ("canonical_items", ITEM_ID, ITEM_ID),
+)
+"""The ids of the tables beside the log, and what they are there."""
 
 
 def read_headers(config: Config) -> tuple[dict[str, pl.Schema], list[Problem]]:
@@ -184,7 +185,7 @@ def _unlike_ids(config: Config, schemas: Schemas) -> Iterator[Problem]:
     first, *others = sources_of(config)
     asked = [(path, name, name, first, f": {name}_type: text") for path in others for name in IDS]
     both = ", so that both are integers or both are text"
-    asked += [(table, name, name, "the log", both) for table, name in BESIDE.items()]
+    asked += [(table, ours, theirs, "the log", both) for table, ours, theirs in BESIDE]
     asked += [
         (table, ours, theirs, "the log", LIST_REMEDIES[ours])
         for table in schemas

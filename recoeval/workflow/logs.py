@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from recoeval.analysis.auditview import AuditedSource
+from recoeval.analysis.audit.view import AuditedSource
 from recoeval.columns import ITEM_ID, QUERY_TIME, TIMESTAMP, USER_ID
 from recoeval.data.aliases import count_aliases, read_aliases
 from recoeval.data.failures import reading

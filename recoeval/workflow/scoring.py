@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from recoeval.analysis.auditview import AuditedLists
+from recoeval.analysis.audit.view import AuditedLists
 from recoeval.analysis.results import Evaluation
 from recoeval.columns import ITEM_ID, QUERY_ID, QUOTA, RANK, RELEVANT
 from recoeval.data.common_ids import LIST_REMEDIES, require_overlap, unlike_types
@@ -96,9 +96,6 @@ class Work:
         size = max(1, min(generator.block or queries.height, ROWS_AT_ONCE // asked))
         for block in blocks_of(queries, size):
             delivered = fitted.recommend(block, asked).collect()
-            lists = delivered.filter(pl.col(RANK) <= depth)
-            if self.directory is not None and self.config.output.recommendations:
-                self.directory.write_lists(name, lists, fold=self.prepared.fold.number)
             scored = self.evaluator.score(
                 delivered.lazy(),
                 block,
@@ -106,6 +103,9 @@ class Work:
                 serves_cold_users=generator.serves_cold_users,
                 serves_cold_items=generator.serves_cold_items,
             )
+            lists = delivered.filter(pl.col(RANK) <= depth)
+            if self.directory is not None and self.config.output.recommendations:
+                self.directory.write_lists(name, lists, fold=self.prepared.fold.number)
             parts.append(scored)
             rows += lists.height
             lists_made += lists[QUERY_ID].n_unique()

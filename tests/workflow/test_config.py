@@ -5,6 +5,7 @@ import pytest
 
 from recoeval.errors import ConfigError
 from recoeval.generators import ALS, GENERATORS, Popularity
+from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.config import Config, json_schema, list_depth, load_config, wanted_measures
 from tests.workflow.test_preparation import RULE, tiny_config
 
@@ -148,6 +149,64 @@ def test_what_is_computed(tmp_path: Path) -> None:
         "recall_ceiling",
     ]
     assert list_depth(config, measured) == 9
+
+
+def zones(config: Config) -> list[str | None]:
+    """Returns the time zones of created_at and of the build times of the lists."""
+    assert config.items is not None
+    lists = [each for each in config.generators.values() if isinstance(each, Precomputed)]
+    return [config.items.timezone, *(each.timezone for each in lists)]
+
+
+def with_times(folder: Path, **sections: Any) -> dict[str, Any]:
+    lists = {"type": "precomputed", "path": "lists.parquet"}
+    generators = {
+        "popularity": None,
+        "local": {**lists, "as_of": "built"},
+        "own": {**lists, "as_of": "built", "timezone": "Asia/Tokyo"},
+        "moment": {**lists, "as_of": "2026-01-09T00:00:00Z"},
+        "unknown": lists,
+    }
+    return tiny_config(
+        folder, **{"generators": generators, "items": {"table": "items.parquet"}} | sections
+    )
+
+
+def test_times_without_a_zone_are_in_that_of_the_log(tmp_path: Path) -> None:
+    path = {"path": str(tmp_path / "log.parquet")}
+    plain = with_times(tmp_path)
+    assert zones(load_config(plain).config) == [None, None, "Asia/Tokyo", None, None]
+    config = {**plain, "interactions": {**path, "timezone": "America/New_York"}}
+    loaded = load_config(config)
+    here = "America/New_York"
+    assert zones(loaded.config) == [here, here, "Asia/Tokyo", None, None]
+    # What is stored says so, and loads to the same.
+    (tmp_path / "stored.yaml").write_text(loaded.stored_yaml())
+    assert zones(load_config(tmp_path / "stored.yaml").config) == zones(loaded.config)
+    config["items"] = {"table": "items.parquet", "timezone": "UTC"}
+    assert zones(load_config(config).config)[0] == "UTC"
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "both", "zone"),
+    [
+        ("Asia/Tokyo", "Asia/Tokyo", None, "Asia/Tokyo"),
+        (None, None, "Asia/Tokyo", "Asia/Tokyo"),
+        ("Asia/Tokyo", "Europe/Berlin", None, None),
+        ("Asia/Tokyo", None, "Europe/Berlin", "Europe/Berlin"),
+        (None, None, None, None),
+    ],
+)
+def test_the_zone_of_two_sides(
+    tmp_path: Path, train: str | None, test: str | None, both: str | None, zone: str | None
+) -> None:
+    def side(name: str, own: str | None) -> dict[str, Any]:
+        return {"path": name} | ({"timezone": own} if own else {})
+
+    split = {"type": "files", "train": side("a.parquet", train), "test": side("b.parquet", test)}
+    config = with_times(tmp_path, split=split)
+    config["interactions"] = {"timezone": both} if both else None
+    assert zones(load_config(config).config) == [zone, zone, "Asia/Tokyo", None, None]
 
 
 def test_ties_and_r_precision_make_no_list_longer(tmp_path: Path) -> None:

@@ -160,8 +160,9 @@ def test_types_in_words(dtype: pl.DataType, words: str) -> None:
     assert type_in_words(dtype) == words
 
 
-def test_tie_share_lengthens_the_lists(tmp_path: Path) -> None:
-    assert plan(tiny_config(tmp_path, metrics=["recall", "tie_share"])).depth == 3
+def test_lists_end_at_the_largest_k(tmp_path: Path) -> None:
+    # The row after it, which tells ties, is in no list.
+    assert plan(tiny_config(tmp_path, metrics=["recall", "tie_share"])).depth == 2
     # Metrics without K take the deepest of k.
     assert plan(tiny_config(tmp_path, metrics=["coverage"], k=[10, 50])).depth == 50
 
@@ -336,3 +337,86 @@ def test_as_of_is_a_column_of_the_lists(tmp_path: Path) -> None:
     lists = {"type": "precomputed", "path": str(tmp_path / "lists.parquet"), "as_of": "built"}
     (problem,) = refused(tiny_config(tmp_path, generators={"channel": lists}))
     assert problem.startswith("generators.channel.as_of: unknown column 'built'")
+
+
+ALIKE = "Cast one side, so that both are integers or both are text"
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "said"),
+    [
+        ("users", "user_id", f"users.user_id: String, but the log has Int64. {ALIKE}"),
+        ("bots", "user_id", f"users.exclude.user_id: String, but the log has Int64. {ALIKE}"),
+        ("items", "item_id", f"items.item_id: String, but the log has Int64. {ALIKE}"),
+        ("aliases", "old", f"canonical_items.alias: String, but the log has Int64. {ALIKE}"),
+        ("aliases", "item_id", f"canonical_items.item_id: String, but the log has Int64. {ALIKE}"),
+    ],
+)
+def test_tables_with_ids_of_another_type(tmp_path: Path, table: str, name: str, said: str) -> None:
+    config = with_tables(tmp_path)
+    file = tmp_path / f"{table}.parquet"
+    pl.read_parquet(file).cast({name: pl.String}).write_parquet(file)
+    with pytest.raises(DataError) as caught:
+        plan(config)
+    assert str(caught.value) == said
+    with pytest.raises(DataError):
+        rv.run(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "key"),
+    [("user_id", "query_id", "user_id_type"), ("item_id", "item_id", "item_id_type")],
+)
+def test_lists_with_ids_of_another_type(tmp_path: Path, name: str, column: str, key: str) -> None:
+    lists = channel(tmp_path)
+    pl.read_parquet(lists["path"]).cast({name: pl.String}).write_parquet(lists["path"])
+    config = tiny_config(tmp_path, generators={"channel": lists})
+    said = (
+        f"lists[channel].{column}: String, but the log has Int64. Cast one side: {key}: text "
+        "(zeros in front that a file has lost do not come back)"
+    )
+    with pytest.raises(DataError) as caught:
+        plan(config)
+    assert str(caught.value) == said
+    with pytest.raises(DataError):
+        rv.run(config)
+    cast = {"generators": {"channel": {**lists, key: "int"}}}
+    assert plan(tiny_config(tmp_path, **cast)).depth == 2
+
+
+def test_sides_with_ids_of_two_types(tmp_path: Path) -> None:
+    sides = write_sides(tmp_path, times=True)
+    side = pl.read_parquet(sides["test"]).cast({"user_id": pl.String, "item_id": pl.String})
+    side.write_parquet(sides["test"])
+    said = "String, but split.train has Int64. Cast one side: "
+    assert refused(tiny_config(tmp_path, interactions=None, split=sides)) == [
+        f"split.test.user_id: {said}user_id_type: text",
+        f"split.test.item_id: {said}item_id_type: text",
+    ]
+
+
+def test_rows_of_a_day_need_times(tmp_path: Path) -> None:
+    sides = write_sides(tmp_path, times=False)
+    config = tiny_config(tmp_path, interactions=None, split=sides, users={"max_rows_per_day": 3})
+    said = ["users.max_rows_per_day: needs times, and the log has none: leave it out"]
+    assert refused(config) == said
+    with pytest.raises(ConfigError) as caught:
+        rv.run(config)
+    assert str(caught.value).splitlines() == said
+
+
+def test_the_age_of_items_needs_their_times(tmp_path: Path) -> None:
+    buckets = {"age": {"side": "item", "by": "item_age", "edges": [1]}}
+    assert plan(with_tables(tmp_path, buckets=buckets)).depth == 2
+    config = with_tables(tmp_path, buckets=buckets)
+    config["items"] = {"table": config["items"]["table"]}
+    said = ["buckets.age: by: item_age needs the times when items were created: created_at"]
+    assert refused(config) == said
+    with pytest.raises(ConfigError) as caught:
+        rv.run(config)
+    assert str(caught.value).splitlines() == said
+    # The column may have its own name already.
+    table = pl.read_parquet(config["items"]["table"]).rename({"born": "created_at"})
+    table.write_parquet(config["items"]["table"])
+    config["items"]["timestamp_unit"] = "iso"
+    assert plan(config).depth == 2

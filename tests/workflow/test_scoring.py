@@ -93,3 +93,31 @@ def test_the_truth_that_policies_leave_is_the_longest(tmp_path: Path) -> None:
     )
     assert stored(run)["rank"].max() == 2
     assert run.value("r_precision") == pytest.approx((0 + 1 / 2 + 0) / 3)
+
+
+@pytest.mark.parametrize(("zone", "late"), [("Asia/Shanghai", False), ("UTC", True), (None, True)])
+def test_all_times_without_a_zone_are_in_that_of_the_log(
+    tmp_path: Path, zone: str | None, late: bool
+) -> None:
+    # Seven in the morning of Shanghai is an hour before the cutoff, midnight in UTC.
+    local = datetime(2026, 1, 5, 7)
+    lists = pl.DataFrame({"user_id": [1, 2, 3], "item_id": [2, 1, 1], "rank": [1, 1, 1]})
+    lists.with_columns(built=pl.lit(local)).write_parquet(tmp_path / "lists.parquet")
+    items = pl.DataFrame({"item_id": [1, 2, 3, 4, 9]}).with_columns(created_at=pl.lit(local))
+    items.write_parquet(tmp_path / "items.parquet")
+    run = evaluated(
+        tmp_path,
+        interactions={"timezone": zone},
+        items={"table": str(tmp_path / "items.parquet")},
+        generators={
+            "channel": {
+                "type": "precomputed",
+                "path": str(tmp_path / "lists.parquet"),
+                "as_of": "built",
+            }
+        },
+        metrics=["recall", "unknown_item_share"],
+    )
+    found = {each["code"] for each in run.manifest["audit"]}
+    assert ("lists_after_cutoff" in found) == late
+    assert run.value("unknown_item_share@1") == (1 if late else 0)

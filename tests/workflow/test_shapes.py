@@ -18,7 +18,7 @@ from recoeval.workflow.shapes import ManifestFile, require_shape
 from tests.workflow.test_folds import rolled
 from tests.workflow.test_store import finished
 
-DAMAGE = (None, "x", [], {"x": 1})
+DAMAGE = (None, {"x": 1})
 # What the report does not read.
 UNREAD = ("host", "inputs", "stages", "versions")
 
@@ -83,6 +83,13 @@ def damaged(node: Any, depth: int = 4) -> Iterator[Any]:
             yield changed
 
 
+def shorter(node: Any) -> Any:
+    """Returns a table of alike entries with two of them, and what is no such table as it is."""
+    if not isinstance(node, dict) or "policies" in node:
+        return node
+    return dict(list(node.items())[:2])
+
+
 def shown(run: rv.Run) -> None:
     results = Results(run.evaluation, run.verdict, run.manifest, {}, str(run.path))
     json_text(results_document(results))
@@ -94,9 +101,7 @@ def test_a_run_is_refused_or_can_be_shown(tmp_path: Path, name: str) -> None:
     run = rolled(tmp_path, constraints=["recall@2 >= 0.1"], metrics=["recall@2"])
     file = run.path / name
     whole = json.loads(file.read_text("utf-8"))
-    if "health" in whole:
-        whole["health"] = dict(list(whole["health"].items())[:1])
-    whole = {key: value for key, value in whole.items() if key not in UNREAD}
+    whole = {key: shorter(value) for key, value in whole.items() if key not in UNREAD}
     outcomes = {"shown": 0, "refused": 0}
     for content in damaged(whole, depth=3):
         file.write_text(json.dumps(content))
