@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 import recoeval
 from recoeval.metrics import METRICS, Accuracy
@@ -186,7 +187,9 @@ def test_readme_names_the_scripts() -> None:
     assert "scripts/test" in readme
 
 
-@pytest.mark.parametrize("script", ["scripts/demo", "scripts/test", ".ci/run"])
+@pytest.mark.parametrize(
+    "script", ["scripts/demo", "scripts/test", "scripts/mutants", "scripts/peers", ".ci/run"]
+)
 def test_scripts_can_be_run(script: str) -> None:
     path = ROOT / script
     assert path.stat().st_mode & 0o111
@@ -216,3 +219,14 @@ def test_links_between_documents_lead_somewhere(tracked: list[Path]) -> None:
         if "://" not in target and not (path.parent / target).exists()
     ]
     assert not dead
+
+
+def test_every_patch_of_the_mutants_fits_the_code() -> None:
+    patches = yaml.safe_load((ROOT / "tests" / "mutants.yaml").read_text(encoding="utf-8"))
+    stale = [
+        patch
+        for patch in patches
+        if (ROOT / patch["file"]).read_text(encoding="utf-8").count(patch["old"]) != 1
+    ]
+    assert stale == []
+    assert len(patches) >= 40
