@@ -14,12 +14,12 @@ from recoeval.columns import (
     QUERY_TIME,
     QUOTA,
     RELEVANT,
-    TIMESTAMP,
     TIMESTAMP_DTYPE,
     TRAIN_INTERACTIONS,
     TRAIN_ROWS,
     USER_ID,
 )
+from recoeval.data.attributes import one_row_each
 from recoeval.data.common_ids import require_overlap
 from recoeval.data.failures import dtype_name, reading
 from recoeval.data.inputs import rows_with_ids
@@ -186,8 +186,6 @@ def read_items(items: object | None) -> pl.DataFrame | None:
     rows = rows.with_columns(each.alias(name) for name, each in new.items() if name not in schema)
     table = _one_row_each(_with_times(rows), ITEM_ID, "items")
     unknown = table.filter(pl.col(AVAILABLE).is_null())[ITEM_ID]
-    if table.is_empty():
-        raise DataError(Problem("no rows", "items"))
     if len(unknown):
         text = f"null for {len(unknown)} items, e.g. {some(unknown)}; expected true or false"
         raise DataError(Problem(text, f"items.{AVAILABLE}"))
@@ -201,36 +199,20 @@ def _with_times(items: pl.LazyFrame) -> pl.LazyFrame:
         text = f"{dtype_name(dtype)} holds no time; expected times, dates or ISO 8601 text"
         raise DataError(Problem(text, f"items.{CREATED_AT}"))
     unit: TimestampUnit | None = "iso" if dtype == pl.String else None
-    try:
-        with reading("items"):
-            rows = items.collect(engine="streaming")
-            own = rows.lazy().select(pl.col(CREATED_AT).alias(TIMESTAMP))
-            times = normalise_times(own, unit=unit, zone=None, path="items").collect()
-            return rows.lazy().with_columns(times[TIMESTAMP].alias(CREATED_AT))
-    except DataError as error:
-        # The times are read under another name.
-        paths = {f"items.{TIMESTAMP}": f"items.{CREATED_AT}"}
-        raise DataError(
-            *(replace(each, path=paths.get(each.path, each.path)) for each in error.problems)
-        ) from None
+    return normalise_times(items, unit=unit, zone=None, path="items", column=CREATED_AT)
 
 
 def _one_row_each(rows: pl.LazyFrame, key: str, what: str) -> pl.DataFrame:
     """Returns the distinct rows, sorted by their id; of nested columns the dtype alone.
 
     Raises:
-        DataError: rows of one id that differ.
+        DataError: no rows, or rows of one id that differ.
     """
     schema = rows.collect_schema()
     flat = [name for name, dtype in schema.items() if not dtype.is_nested() and dtype != pl.Object]
     # So that a bucket by such a column can be told what it is.
     nested = {name: dtype for name, dtype in schema.items() if dtype.is_nested()}
-    with reading(what):
-        table = rows.select(flat).unique().collect(engine="streaming").sort(key)
-    several = table.filter(pl.col(key).is_duplicated())[key].unique()
-    if len(several):
-        text = f"{len(several)} ids have several rows that differ, e.g. {some(several)}"
-        raise DataError(Problem(f"{text}; one row each is needed", f"{what}.{key}"))
+    table = one_row_each(rows.select(flat), key, what=what, time=CREATED_AT).rows
     return table.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in nested.items())
 
 

@@ -105,7 +105,8 @@ def test_a_stream_is_read_once():
 def test_rows_of_a_user_that_differ():
     users = pl.DataFrame({"user_id": [1, 2, 1], "country": ["de", "fr", "is"]})
     assert text_of(read_universe, users, ASKED) == (
-        "users.user_id: 1 ids have several rows that differ, e.g. 1; one row each is needed"
+        "users.user_id: 1 user_id has several rows that differ, e.g. 1; "
+        "the table has one row for each"
     )
 
 
@@ -178,7 +179,10 @@ def test_times_when_items_were_created(times, expected):
         ({"item_id": pl.Series([], dtype=pl.Int64)}, "items: no rows"),
         (
             {"item_id": [1, 1, 2], "topic": ["a", "b", "a"]},
-            "items.item_id: 1 ids have several rows that differ, e.g. 1; one row each is needed",
+            (
+                "items.item_id: 1 item_id has several rows that differ, e.g. 1; "
+                "the table has one row for each"
+            ),
         ),
         (
             {"item_id": [1], "created_at": [1767614400]},

@@ -90,5 +90,5 @@ def audit_lists(
         found += find_build_times(view, name, each)
         found += find_foreign_ids(view, name, each)
         found += find_coverage(view, name, evaluation.per_query)
-        found += find_unavailable_hits(view, name, evaluation.hits)
+    found += find_unavailable_hits(view, evaluation.hits)
     return (*found, *find_unlike_judged(view, evaluation.summary))

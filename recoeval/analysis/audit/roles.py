@@ -19,7 +19,7 @@ MOSTLY_UNAVAILABLE: Final = 0.5
 """Users found more than half of what is relevant where the items table says it was not."""
 
 
-def _unavailable(view: AuditView) -> pl.DataFrame | None:
+def _unavailable_pairs(view: AuditView) -> pl.DataFrame | None:
     """Returns the relevant pairs whose item could not be listed; None without an items table."""
     if view.background.items is None:
         return None
@@ -29,7 +29,7 @@ def _unavailable(view: AuditView) -> pl.DataFrame | None:
 
 def find_unavailable_truth(view: AuditView) -> Iterator[Finding]:
     """Yields how much of the truth is on items that could not be listed at query time."""
-    pairs = _unavailable(view)
+    pairs = _unavailable_pairs(view)
     if pairs is None or pairs.is_empty():
         return
     total = view.truth.pairs.height
@@ -44,14 +44,15 @@ def find_unavailable_truth(view: AuditView) -> Iterator[Finding]:
     yield view.found(severity, "unavailable_truth", text, counts)
 
 
-def find_unavailable_hits(view: AuditView, name: str, hits: pl.DataFrame) -> Iterator[Finding]:
-    """Yields hits of a generator on items that it could not have listed in service."""
-    pairs = _unavailable(view)
+def find_unavailable_hits(view: AuditView, hits: pl.DataFrame) -> Iterator[Finding]:
+    """Yields hits of generators on items that they could not have listed in service."""
+    pairs = _unavailable_pairs(view)
     if pairs is None:
         return
-    own = hits.filter(pl.col(GENERATOR) == name)
-    found = own.join(pairs, on=[QUERY_ID, ITEM_ID], how="semi").height
-    if found:
+    beyond = hits.join(pairs, on=[QUERY_ID, ITEM_ID], how="semi")
+    for name in beyond[GENERATOR].unique(maintain_order=True):
+        own = hits.filter(pl.col(GENERATOR) == name)
+        found = beyond.filter(pl.col(GENERATOR) == name).height
         text = (
             f"{number(found, 'hit')} ({percent(found, own.height)}) on items that were not "
             "available: service could not have shown them"

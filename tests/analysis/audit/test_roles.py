@@ -29,7 +29,7 @@ def test_a_view_without_an_items_table_gives_nothing() -> None:
     view = view_of()
     hits = pl.DataFrame({"generator": ["als"], "query_id": [1], "item_id": [30]})
     assert list(find_unavailable_truth(view)) == []
-    assert list(find_unavailable_hits(view, "als", hits)) == []
+    assert list(find_unavailable_hits(view, hits)) == []
     assert list(find_empty_kinds(view)) == []
 
 
@@ -56,15 +56,14 @@ def test_truth_on_items_that_were_not_available(
 def test_hits_on_items_that_were_not_available() -> None:
     view = view_of(**items(i10=True, i30=False))
     hits = pl.DataFrame(
-        {"generator": ["als", "als", "other"], "query_id": [1, 3, 2], "item_id": [30, 10, 20]}
+        {"generator": ["als", "als", "other"], "query_id": [1, 3, 3], "item_id": [30, 10, 10]}
     )
-    (found,) = find_unavailable_hits(view, "als", hits)
+    (found,) = find_unavailable_hits(view, hits)
     assert (found.severity, found.code, found.generator) == ("warn", "unavailable_hits", "als")
     assert found.text == (
         "1 hit (50.0%) on items that were not available: service could not have shown them"
     )
     assert found.counts == {"hits": 1, "share": 1 / 2}
-    assert list(find_unavailable_hits(view, "third", hits)) == []
 
 
 def test_kinds_of_positives_without_a_pair() -> None:
