@@ -44,9 +44,9 @@ PEERS = (
 )
 
 
-def ensure_environment(peer: Peer) -> Path:
+def ensure_environment(peer: Peer, cache: Path = CACHE) -> Path:
     """Returns the interpreter of the peer's environment, which is made at the first call."""
-    folder = CACHE / peer.name
+    folder = cache / peer.name
     stamp = folder / ".installed"
     wanted = f"{sys.version_info[:3]}\n{folder}\n{peer}\n"
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
