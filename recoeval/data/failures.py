@@ -10,6 +10,7 @@ from typing import Final
 import polars as pl
 
 from recoeval.columns import TIMESTAMP
+from recoeval.data.cloudfailures import cloud_cause, cloud_place, is_cloud_failure
 from recoeval.errors import DataError, Problem
 
 __all__ = ["reading"]
@@ -63,7 +64,9 @@ def reading(what: str, *, time: str = TIMESTAMP) -> Iterator[None]:
 
 
 def unreadable(file: str, kind: str, error: BaseException, path: str) -> DataError:
-    """Returns the error of a file that is not what its ending says."""
+    """Returns the error of a file that is not what its ending says, or that is not to be had."""
+    if is_cloud_failure(str(error)):
+        return DataError(Problem(f"{file}: {gist(str(error))}", path))
     return DataError(Problem(f"{file} is not a readable {kind} file: {gist(str(error))}", path))
 
 
@@ -88,6 +91,8 @@ def dtype_name(dtype: pl.DataType) -> str:
 
 def gist(text: str) -> str:
     """Returns the message of a polars error before its hints, on one line."""
+    if is_cloud_failure(text):
+        return cloud_cause(text)
     return printable(" ".join(text.split("\n\n", maxsplit=1)[0].split()))
 
 
@@ -106,4 +111,6 @@ def _explain(text: str, what: str, time: str) -> Problem:
             "write the times with an offset, in UTC or as epoch",
             f"{what}.{time}",
         )
+    if is_cloud_failure(text) and (place := cloud_place(text)):
+        return Problem(f"{place} cannot be read: {gist(text)}", what)
     return Problem(f"cannot be read: {gist(text)}", what)

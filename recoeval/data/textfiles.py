@@ -7,6 +7,7 @@ import gzip
 import zlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -14,12 +15,12 @@ import polars as pl
 from pydantic import model_validator
 
 from recoeval.component import Component, Flag
+from recoeval.data.cloud import for_each, is_remote, read_whole, scan_options
 from recoeval.data.failures import UNREADABLE, unreadable
+from recoeval.data.files import SEPARATORS
 from recoeval.errors import ConfigError, DataError, Problem, some
 
 __all__ = ["Format"]
-
-SEPARATORS: Final = {".csv": ",", ".tsv": "\t", ".txt": ",", ".dat": ","}
 
 # Stands for a separator of several different characters while a file is read.
 _STAND_IN: Final = "\x1f"
@@ -123,6 +124,7 @@ def _prepare(files: Sequence[str], form: Format, said: str) -> _Text:
             "quote_char": '"' if same else None,
             "has_header": form.header,
             "glob": False,
+            **(scan_options(files[0]) if same else {}),
         },
         said=said,
     )
@@ -130,11 +132,7 @@ def _prepare(files: Sequence[str], form: Format, said: str) -> _Text:
 
 def _stood_in(file: str, separator: str, said: str) -> bytes:
     """Returns a file's text with a separator of one character, in memory."""
-    try:
-        with (gzip.open if file.endswith(".gz") else open)(file, "rb") as stream:
-            content: bytes = stream.read()
-    except (OSError, EOFError, zlib.error) as error:
-        raise unreadable(file, "text", error, said) from error
+    content = read_whole(file, said) if is_remote(file) else _read_local(file, said)
     if _STAND_IN.encode() in content:
         raise DataError(
             Problem(f"{file} has the control character 0x1f in it: use another separator", said)
@@ -142,9 +140,21 @@ def _stood_in(file: str, separator: str, said: str) -> bytes:
     return content.replace(separator.encode(), _STAND_IN.encode())
 
 
+def _read_local(file: str, said: str) -> bytes:
+    try:
+        with (gzip.open if file.endswith(".gz") else open)(file, "rb") as stream:
+            content: bytes = stream.read()
+            return content
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(file, "text", error, said) from error
+
+
 def _columns(text: _Text, form: Format) -> tuple[list[str], list[str]]:
     """Returns polars' names of all columns, and the names of the fields."""
-    seen = [_header(text, index) for index in range(len(text.files))]
+    places = range(len(text.files))
+    # What was read into memory needs no waiting.
+    remote = is_remote(str(text.sources[0]))
+    seen = list(for_each(partial(_header, text), places, remote=remote))
     for file, names in zip(text.files, seen, strict=True):
         if form.header and names != seen[0]:
             raise DataError(
@@ -243,11 +253,12 @@ def _ragged(text: _Text, file: str) -> DataError:
 
 def scan_json(files: Sequence[str], said: str) -> FileScan:
     """Returns a scan of ndjson files; a key that is missing in a line is null."""
+    options = scan_options(files[0])
     schema: dict[str, pl.DataType] = {}
     origin: dict[str, str] = {}
     for file in files:
         try:
-            frame = pl.scan_ndjson(glob.escape(file), infer_schema_length=None)
+            frame = pl.scan_ndjson(_named(file, said), infer_schema_length=None, **options)
             found = frame.collect_schema()
         except UNREADABLE as error:
             raise unreadable(file, "ndjson", error, said) from error
@@ -265,10 +276,23 @@ def scan_json(files: Sequence[str], said: str) -> FileScan:
             origin.setdefault(name, file)
 
     def scan_files(which: Sequence[int]) -> pl.LazyFrame:
-        # This scan knows globs only: a name with "[" or "*" in it is written as one.
-        return pl.scan_ndjson([glob.escape(files[index]) for index in which], schema=schema)
+        names = [_named(files[index], said) for index in which]
+        return pl.scan_ndjson(names, schema=schema, **options)
 
     return scan_files
+
+
+def _named(file: str, said: str) -> str:
+    """Returns how the ndjson scan of polars, which knows globs only, is told of a file.
+
+    Raises:
+        DataError: a name with special characters in an S3 store, where none can be escaped.
+    """
+    if is_remote(file) and glob.has_magic(file):
+        raise DataError(
+            Problem(f"{file}: ndjson files in S3 have no *, ? or [ in their names", said)
+        )
+    return file if is_remote(file) else glob.escape(file)
 
 
 def _supertype(one: pl.DataType, two: pl.DataType) -> pl.DataType | None:

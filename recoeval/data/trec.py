@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import zlib
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Final, Literal
 import polars as pl
 
 from recoeval.columns import GAIN, GENERATOR, ITEM_ID, QUERY_ID, SCORE
+from recoeval.data.cloud import is_remote, read_head, scan_options
 from recoeval.data.failures import UNREADABLE, unreadable
+from recoeval.data.files import kind_of, location
 from recoeval.errors import DataError, Problem, some
 
 __all__ = ["scan_qrels", "scan_run", "sniff"]
@@ -19,26 +22,23 @@ _FIELDS: Final = {"qrels": 4, "run": 6}
 _LAYOUT: Final = {"qrels": "qid iter docid grade", "run": "qid Q0 docid rank score tag"}
 _LINE: Final = "line"
 _SHOWN: Final = 5
+_HEAD: Final = 65536
 
 
 def sniff(path: str | Path) -> Literal["qrels", "run"] | None:
     """Returns what kind of TREC file a path is by its first line that is not blank.
 
     Args:
-        path: a file; .gz too. Anything else (a glob, a folder, a missing file) is None.
+        path: a file, here (.gz too) or in an S3 store. Anything else (a glob, a folder, a
+            missing file) is None.
 
     Returns:
         "qrels" for 4 fields the last of which is a whole number, "run" for 6 fields the
         fifth of which is a number, else None.
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        return None
-    try:
-        with (gzip.open if file.suffix == ".gz" else open)(file, "rb") as stream:
-            # A binary file may have no line end at all.
-            head = stream.read(65536)
-    except (OSError, EOFError, zlib.error):
+    file = location(path)
+    head = _remote_head(file) if is_remote(file) else _local_head(Path(file))
+    if head is None:
         return None
     line = next((line for line in head.splitlines() if line.strip()), b"")
     try:
@@ -50,6 +50,24 @@ def sniff(path: str | Path) -> Literal["qrels", "run"] | None:
     if len(fields) == 6 and _is_number(fields[4], float):
         return "run"
     return None
+
+
+def _local_head(file: Path) -> bytes | None:
+    if not file.is_file():
+        return None
+    try:
+        with (gzip.open if file.suffix == ".gz" else open)(file, "rb") as stream:
+            # A binary file may have no line end at all.
+            return stream.read(_HEAD)
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+def _remote_head(file: str) -> bytes | None:
+    """Returns the first bytes of a file in a store, unless its name says what it is."""
+    if glob.has_magic(file) or file.endswith(("/", ".gz")) or kind_of(file) not in (None, "text"):
+        return None
+    return read_head(file, _HEAD)
 
 
 def _is_number(text: str, kind: type[int] | type[float]) -> bool:
@@ -64,7 +82,7 @@ def scan_qrels(path: str | Path) -> pl.LazyFrame:
     """Returns the judgements of a qrels file, in the order of the file.
 
     Args:
-        path: the file; fields are separated by any white space, .gz too.
+        path: the file; fields are separated by any white space. Local ones may be packed (.gz).
 
     Returns:
         query_id, item_id (String), gain (Float64: the grade, which may be 0 or negative).
@@ -91,7 +109,7 @@ def scan_qrels(path: str | Path) -> pl.LazyFrame:
             Problem(
                 f"{twice.height} (query, document) pairs have several grades, "
                 f"e.g. {some(twice.select(QUERY_ID, ITEM_ID).head(_SHOWN + 1).rows())}",
-                f"{Path(path).expanduser()}:{twice[_LINE][0]}",
+                f"{location(path)}:{twice[_LINE][0]}",
             )
         )
     return rows.select(QUERY_ID, ITEM_ID, GAIN).lazy()
@@ -101,7 +119,7 @@ def scan_run(path: str | Path) -> pl.LazyFrame:
     """Returns the lists of a run file, in the order of the file; its ranks are ignored.
 
     Args:
-        path: the file; fields are separated by any white space, .gz too.
+        path: the file; fields are separated by any white space. Local ones may be packed (.gz).
 
     Returns:
         query_id, item_id (String), score (Float64, of 32 bits of precision, as trec_eval
@@ -125,12 +143,19 @@ def scan_run(path: str | Path) -> pl.LazyFrame:
 
 def _read(path: str | Path, kind: Literal["qrels", "run"]) -> pl.DataFrame:
     """Returns the fields of all lines that are not blank: columns 0, 1, ... and line."""
-    file = str(Path(path).expanduser())
+    file = location(path)
     count = _FIELDS[kind]
     words = pl.col("text").str.replace_all(r"\s+", " ").str.strip_chars(" ")
     try:
         rows = (
-            pl.scan_lines(file, name="text", row_index_name=_LINE, row_index_offset=1, glob=False)
+            pl.scan_lines(
+                file,
+                name="text",
+                row_index_name=_LINE,
+                row_index_offset=1,
+                glob=False,
+                **scan_options(file),
+            )
             # A byte-order mark is no part of the first query id.
             .with_columns(pl.col("text").str.strip_prefix("\ufeff"))
             .with_columns(words)
@@ -175,7 +200,7 @@ def _numbers(
         raise DataError(
             Problem(
                 f"{law}, got {bad[column][0]!r}{_others(bad)}",
-                f"{Path(path).expanduser()}:{bad[_LINE][0]}",
+                f"{location(path)}:{bad[_LINE][0]}",
             )
         )
     return rows.with_columns(value)

@@ -84,6 +84,27 @@ def test_ids_of_a_glob_are_text_if_one_of_them_is(tmp_path):
     assert read(tmp_path / "*.csv").sort("user_id").rows() == [(1, "10"), (2, "010")]
 
 
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_one_bad_file_of_many_is_named(tmp_path, ending):
+    for number in range(40):
+        write(pl.DataFrame(PAIR), tmp_path / f"p{number:02}.{ending}")
+    bad = tmp_path / f"p21.{ending}"
+    whole = bad.read_bytes()
+    put(bad, whole[: len(whole) // 2])
+    said, code = refused(read, tmp_path / f"*.{ending}")
+    kind = "ipc" if ending == "arrow" else ending
+    assert said.startswith(f"interactions.path: {bad} is not a readable {kind} file: ")
+    assert code == 3
+    write(pl.DataFrame({"user_id": [1], "item_id": ["x"]}), bad)
+    assert refused(read, tmp_path / f"*.{ending}") == (
+        (
+            f"interactions.path: {tmp_path}/p00.{ending} and {bad} differ: "
+            "column 'item_id' is Int64 and String"
+        ),
+        3,
+    )
+
+
 def test_types_are_inferred_over_the_whole_file(tmp_path):
     rows = "".join(f"{n},{n},1\n" for n in range(5000))
     put(tmp_path / "log.csv", f"user_id,item_id,dwell\n{rows}7,0007,2.5\n")

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from recoeval.data import formats
+from recoeval.data import files
 from recoeval.data.buckets import Bucket
 from recoeval.errors import ConfigError
 from recoeval.generators import GENERATORS
@@ -25,7 +25,7 @@ def test_everything_registered_is_listed() -> None:
 
 def test_every_file_ending_is_listed() -> None:
     said = " ".join(choice.text for choice in choices_of("formats"))
-    assert set(formats._KINDS) <= set(re.findall(r"\.\w+", said))
+    assert set(files._KINDS) <= set(re.findall(r"\.\w+", said))
 
 
 @pytest.mark.parametrize("kind", CHOICES)

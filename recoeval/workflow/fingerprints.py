@@ -1,0 +1,58 @@
+"""What the inputs of a run were: their files, their sizes, and what tells them from others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from recoeval.data.cloud import fingerprints, is_remote
+from recoeval.data.files import find_files
+from recoeval.workflow.config import Config
+from recoeval.workflow.logs import FRAME, Log
+
+__all__ = ["inputs_of"]
+
+
+def inputs_of(config: Config, log: Log) -> list[dict[str, Any]]:
+    """Returns role, path, bytes and fingerprint of every input file; a frame has none.
+
+    The fingerprint of a local file is the `sha256` of its content, that of one in an S3 store
+    the `etag` that the store gives it: it is not read for that.
+
+    Raises:
+        DataError: a file is there no more, or the store refuses.
+    """
+    roles = {role: path for role, path in log.sources.items() if path != FRAME}
+    roles |= _tables(config)
+    for name, generator in config.generators.items():
+        path = getattr(generator, "path", None)
+        if path is not None:
+            roles[f"generators.{name}"] = path
+    return [{"role": role, **facts} for role, path in roles.items() for facts in _files(path, role)]
+
+
+def _tables(config: Config) -> dict[str, str]:
+    """Returns the paths of the tables beside the log."""
+    users = config.users
+    paths = {
+        "canonical_items": config.canonical_items and config.canonical_items.path,
+        "users": users and users.table,
+        "users.exclude": users and users.exclude,
+        "items": config.items and config.items.table,
+    }
+    return {role: path for role, path in paths.items() if path}
+
+
+def _files(path: str, role: str) -> Iterator[dict[str, Any]]:
+    """Yields what is known of each file of a path."""
+    files = find_files(path, said=role)
+    if is_remote(files[0]):
+        for file, (size, etag) in zip(files, fingerprints(files, role), strict=True):
+            yield {"path": file, "bytes": size, "etag": etag}
+        return
+    for file in files:
+        with Path(file).open("rb") as content:
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        yield {"path": file, "bytes": Path(file).stat().st_size, "sha256": digest}
