@@ -21,13 +21,15 @@ class Train:
     Args:
         rows: train rows: user_id, item_id (Int64 or String), weight (Float64 > 0) and,
             unless the log has no times, timestamp (Datetime[us], UTC).
-        seen: distinct (user_id, item_id) pairs that lists must not contain; None when
-            repeats are included.
+        seen: distinct (user_id, item_id) pairs that lists must not contain, of the users who get
+            lists; None when repeats are included.
         end: end of the train window (excluded), UTC; None when the log has no times.
         seed: seed of everything random.
         threads: worker threads, >= 1.
         aliases: alias, item_id: other ids of items, which are replaced in lists from elsewhere;
             the train rows have none of them. None: no item has several ids.
+        popularity: item_id, train_users (Int64 >= 1), ascending by item: distinct users with a
+            train row, of every item that has one; None: not counted yet.
     """
 
     rows: pl.LazyFrame
@@ -36,6 +38,7 @@ class Train:
     seed: int
     threads: int
     aliases: pl.DataFrame | None = None
+    popularity: pl.DataFrame | None = None
 
 
 class Fitted(Protocol):

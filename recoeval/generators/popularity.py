@@ -13,7 +13,15 @@ from recoeval import columns as c
 from recoeval.component import Duration, format_duration
 from recoeval.errors import ConfigError, DataError, Problem
 from recoeval.generators.base import Fitted, Generator, Train
-from recoeval.generators.blocks import Ints, Seen, distinct, ranked_lists, seen_items
+from recoeval.generators.blocks import (
+    Ints,
+    Positions,
+    Seen,
+    distinct,
+    distinct_pairs,
+    ranked_lists,
+    seen_items,
+)
 
 __all__ = ["Popularity"]
 
@@ -40,23 +48,26 @@ class Popularity(Generator):
             ConfigError: a window, but the log has no times.
             DataError: no train rows, or none in the window.
         """
-        distinct(train.rows, c.ITEM_ID)
-        ranking = (
-            self._recent(train)
-            .select(c.USER_ID, c.ITEM_ID)
-            .unique()
-            .group_by(c.ITEM_ID)
-            .agg(pl.len().cast(pl.Float64).alias(c.SCORE))
-            .sort([c.SCORE, c.ITEM_ID], descending=[True, False])
-            .collect(engine="streaming")
-        )
-        if ranking.is_empty() and self.window is not None:
+        items, counts = self._users_of_items(train)
+        # Items are ascending, and a stable sort leaves ties so.
+        order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        if not len(order) and self.window is not None:
             raise DataError(
                 f"no train rows in the last {format_duration(self.window)} before {train.end}: "
                 "widen window"
             )
-        items = ranking[c.ITEM_ID]
-        return _Ranking(items, ranking[c.SCORE].to_numpy(), seen_items(train.seen, items))
+        items = items.gather(order)
+        return _Ranking(items, counts[order].astype(np.float64), seen_items(train.seen, items))
+
+    def _users_of_items(self, train: Train) -> tuple[pl.Series, Ints]:
+        """Returns the items, ascending, and the distinct users of each."""
+        known = train.popularity
+        if known is not None and self.window is None:
+            return known[c.ITEM_ID], known[c.TRAIN_USERS].to_numpy()
+        items = distinct(train.rows, c.ITEM_ID)
+        rows = self._recent(train)
+        users = rows.select(c.USER_ID).unique().collect(engine="streaming").to_series()
+        return items, np.bincount(distinct_pairs(rows, users, items)[1], minlength=len(items))
 
     def _recent(self, train: Train) -> pl.LazyFrame:
         if self.window is None:
@@ -89,7 +100,7 @@ class _Ranking:
         return ranked_lists(queries[c.QUERY_ID], self.items, positions, scores, lengths)
 
 
-def _unseen(rows: Ints, seen: Ints, counts: Ints, width: int) -> Ints:
+def _unseen(rows: Ints, seen: Positions, counts: Ints, width: int) -> Ints:
     """Returns the positions of the first unseen items of each row, one row a list.
 
     A seen item with d unseen ones above it moves slot d and all later slots down by one: exact

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -11,15 +10,24 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recoeval import columns as c
+from recoeval.data.sampling import hash_ids
 from recoeval.generators.base import Fitted, Generator, Train
-from recoeval.generators.blocks import Ints, Seen, distinct, ranked_lists, seen_items
+from recoeval.generators.blocks import (
+    Ints,
+    Positions,
+    Seen,
+    distinct,
+    first_of_equals,
+    ranked_lists,
+    seen_items,
+)
 
 __all__ = ["Random"]
 
 _Hashes = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_CHUNK = 1 << 22  # numbers held at once
+_CHUNK = 1 << 18  # numbers held at once
 
 
 class Random(Generator):
@@ -81,9 +89,7 @@ def query_seeds(seed: int, query_ids: pl.Series) -> _Hashes:
         >>> query_seeds(7, pl.Series(["u1"])).tolist() == query_seeds(7, pl.Series(["u1"])).tolist()
         True
     """
-    prefix = f"{seed}:"
-    first = [hashlib.sha256(f"{prefix}{query}".encode()).digest()[:8] for query in query_ids]
-    return np.frombuffer(b"".join(first), dtype=">u8").astype(np.uint64)
+    return hash_ids(query_ids, seed).to_numpy()
 
 
 def _stream(seeds: _Hashes, length: int) -> _Hashes:
@@ -92,13 +98,15 @@ def _stream(seeds: _Hashes, length: int) -> _Hashes:
     Source: SplitMix64; Steele, Lea, Flood (2014), Fast splittable pseudorandom number generators.
     """
     z: _Hashes = seeds[:, None] + np.arange(1, length + 1, dtype=np.uint64) * _GOLDEN
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(30)
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
     return z
 
 
-def _shuffle(seeds: _Hashes, rows: Ints, seen: Ints, size: int, width: int) -> Ints:
+def _shuffle(seeds: _Hashes, rows: Ints, seen: Positions, size: int, width: int) -> Ints:
     """Returns the items with the smallest random keys; the low bits of a key hold the item."""
     bits = np.uint64(max(1, (size - 1).bit_length()))
     keys = _stream(seeds, size) >> bits << bits | np.arange(size, dtype=np.uint64)
@@ -108,9 +116,11 @@ def _shuffle(seeds: _Hashes, rows: Ints, seen: Ints, size: int, width: int) -> I
     return (keys[:, :width] & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64) % size
 
 
-def _draw(seeds: _Hashes, rows: Ints, seen: Ints, size: int, width: int) -> Ints:
+def _draw(seeds: _Hashes, rows: Ints, seen: Positions, size: int, width: int) -> Ints:
     """Returns the items in the order in which they first come in the endless draws of a row."""
-    length = width + width // 2 + 32
+    # A draw is in vain as often as it meets a seen or listed item.
+    in_vain = (width + int(np.bincount(rows, minlength=1).max())) / size
+    length = width + int(2 * width * in_vain) + 32
     while True:
         draws = ((_stream(seeds, length) >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32)
         items = draws.astype(np.int64)
@@ -121,18 +131,19 @@ def _draw(seeds: _Hashes, rows: Ints, seen: Ints, size: int, width: int) -> Ints
         length *= 2
 
 
-def _first_draws(items: Ints, rows: Ints, seen: Ints, size: int) -> NDArray[np.bool_]:
+def _first_draws(items: Ints, rows: Ints, seen: Positions, size: int) -> NDArray[np.bool_]:
     """Returns which draws are neither seen nor repeat an earlier one, in the shape of `items`."""
     count, length = items.shape
-    turns = length + 1  # turn 0 is "seen"
-    pairs = np.arange(count)[:, None] * size + items
-    drawn = pairs * turns + np.arange(1, turns)
-    keys = np.sort(np.concatenate((drawn.ravel(), (rows * size + seen) * turns)))
-    pair, turn = np.divmod(keys, turns)
-    head = np.empty(len(keys), dtype=np.bool_)
-    head[:1] = True
-    np.not_equal(pair[1:], pair[:-1], out=head[1:])
-    head &= turn > 0
+    # Row, item and turn in one number, by bits: divisions take longer than all the rest.
+    turn_bits, item_bits = length.bit_length(), size.bit_length()
+    pairs = np.arange(count)[:, None] << item_bits | items
+    drawn = pairs << turn_bits | np.arange(1, length + 1)
+    known = (rows << item_bits | seen) << turn_bits  # turn 0 is "seen"
+    keys = np.concatenate((drawn.ravel(), known))
+    keys.sort()
+    head = first_of_equals(keys >> turn_bits)
+    turns = keys & ((1 << turn_bits) - 1)
+    head &= turns > 0
     fresh = np.zeros((count, length), dtype=np.bool_)
-    fresh[pair[head] // size, turn[head] - 1] = True
+    fresh[keys[head] >> (item_bits + turn_bits), turns[head] - 1] = True
     return fresh

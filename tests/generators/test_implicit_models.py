@@ -89,6 +89,37 @@ def test_several_threads_give_full_lists(toy, recommend):
     assert lists.height == recommend(ALS().fit(toy.train), toy.queries, 20).height
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_are_those_of_the_engine_and_blas_has_one(toy, monkeypatch, threads):
+    import implicit.cpu.als
+    import implicit.cpu.topk
+    from threadpoolctl import threadpool_info
+
+    found = []
+
+    def note(asked: int) -> None:
+        blas = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+        found.append((asked, blas))
+
+    class Watched(implicit.cpu.als.AlternatingLeastSquares):
+        def fit(self, *args, **options):
+            note(self.num_threads)
+            super().fit(*args, **options)
+
+    def watched(*args, **options):
+        note(options["num_threads"])
+        return topk(*args, **options)
+
+    topk = implicit.cpu.topk.topk
+    monkeypatch.setattr(implicit.cpu.als, "AlternatingLeastSquares", Watched)
+    monkeypatch.setattr(implicit.cpu.topk, "topk", watched)
+    fitted = ALS(iterations=1).fit(toy.with_train(threads=threads).train)
+    for start in range(0, toy.queries.height, 20):
+        fitted.recommend(toy.queries[start : start + 20], 5).collect()
+    assert len(found) > 2
+    assert all(each == (threads, {1}) for each in found)
+
+
 def test_ties_beyond_the_candidates_go_by_item(toy, recommend):
     # Ten items alike in all users: only the order of ids may decide, also across the cut.
     fitted = ALS(factors=4).fit(toy.train)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import polars as pl
@@ -118,3 +119,15 @@ def test_heavy_user_among_light_ones():
     queries = pl.DataFrame({"query_id": [1, 2], "user_id": [1, 2]})
     lists = Popularity().fit(train).recommend(queries, 10).collect().sort("query_id", "rank")
     assert lists["item_id"].to_list() == [*range(2990, 3000), *range(10)]
+
+
+def test_counts_that_are_known_are_not_made_again(ago):
+    pairs = [(1, 30), (1, 30), (1, 9), (2, 9), (3, 20)]
+    known = pl.DataFrame({"item_id": [9, 20, 30], "train_users": [2, 1, 1]})
+    train = train_of(pairs, times=[ago(1)] * 5, end=ago(0))
+    unread = pl.LazyFrame({"item_id": [1]}).map_batches(lambda _: pytest.fail("read"))
+    given = replace(train, rows=unread, popularity=known)
+    assert listed(Popularity(), given, 1) == listed(Popularity(), train, 1)
+    # A window counts other rows.
+    given = replace(train, popularity=known.head(0))
+    assert listed(Popularity(window="2d"), given, 1) == listed(Popularity(), train, 1)
