@@ -61,7 +61,7 @@ Day = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Verbose = Annotated[
     bool,
-    typer.Option("-v", "--verbose", help="One line a stage on stderr; all tables in the report."),
+    typer.Option("-v", "--verbose", help="Cost of each stage on stderr; all tables in the report."),
 ]
 
 # Of `check`.

@@ -4,7 +4,7 @@ from typing import Final
 
 import polars as pl
 
-__all__ = ["TIMESTAMP_DTYPE"]
+__all__ = ["CAUSE_DTYPE", "TIMESTAMP_DTYPE"]
 
 USER_ID: Final = "user_id"
 ITEM_ID: Final = "item_id"
@@ -43,6 +43,11 @@ TRAIN_ROWS: Final = "train_rows"
 # A user's own depth, which `@quota` reads.
 QUOTA: Final = "quota"
 
+# On which sides of a split a user or an item has rows, and when an item's first row was.
+TRAINED: Final = "trained"
+TESTED: Final = "tested"
+FIRST: Final = "first"
+
 # Facts about an item: distinct users with a train row of it, and when it can be listed.
 TRAIN_USERS: Final = "train_users"
 CREATED_AT: Final = "created_at"
@@ -63,6 +68,8 @@ COLD_ITEM: Final = "cold_item"
 COLD_USER: Final = "cold_user"
 NOT_RETRIEVED: Final = "not_retrieved"
 CAUSES: Final = (HIT, BELOW_K, FILTERED, UNAVAILABLE, COLD_ITEM, COLD_USER, NOT_RETRIEVED)
+
+CAUSE_DTYPE: Final = pl.Enum(CAUSES)
 
 TIMESTAMP_DTYPE: Final = pl.Datetime("us", "UTC")
 

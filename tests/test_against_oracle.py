@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recoeval import evaluation as evaluation_module
+from recoeval.analysis.evaluator import Evaluator
 from recoeval.analysis.results import merge_folds
-from recoeval.evaluation import Evaluator
 from recoeval.testing import (
     OracleResult,
     bucket_labels,

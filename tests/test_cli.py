@@ -116,7 +116,7 @@ def test_a_day_that_is_none(run: Run, text: str) -> None:
 def test_verbose_tells_each_stage_on_stderr(run: Run) -> None:
     code, _, err = run("run", "tiny.yaml", "-v")
     assert code == 0
-    assert re.search(r"^ +\d+\.\d s  popularity: fit$", err, re.MULTILINE)
+    assert re.search(r"^( +\d+\.\d s){2} +[\d,]+ MB +[\d,-]+  popularity: fit$", err, re.MULTILINE)
 
 
 def test_a_failed_constraint_is_exit_code_1(run: Run) -> None:
@@ -636,8 +636,21 @@ def test_help_is_quick() -> None:
         "import sys, recoeval.cli\n"
         "try: recoeval.cli.main(['--help'])\n"
         "except SystemExit as stop: assert stop.code == 0\n"
-        "heavy = {'polars', 'pydantic', 'rich', 'numpy'} & set(sys.modules)\n"
+        "heavy = {'polars', 'pydantic', 'rich', 'numpy', 'yaml'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_the_package_loads_what_is_used() -> None:
+    program = (
+        "import sys, recoeval\n"
+        "own = {name for name in sys.modules if name.startswith('recoeval.')}\n"
+        "heavy = {'polars', 'pydantic', 'numpy', 'yaml', 'importlib.metadata'} & set(sys.modules)\n"
+        "assert not own | heavy, own | heavy\n"
+        "recoeval.evaluate\n"
+        "assert 'recoeval.workflow' not in sys.modules\n"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -545,3 +545,34 @@ def test_gains_that_are_too_large():
 def test_what_is_no_table():
     text = text_of(ConfigError, [1, 2], TRUTH)
     assert text.startswith("recs: got a builtins.list; accepted are a polars frame")
+
+
+def test_a_sample_has_the_numbers_of_its_users() -> None:
+    users = list(range(200))
+    lists = pl.DataFrame({"user_id": users, "item_id": [user % 7 for user in users], "rank": 1})
+    truth = pl.DataFrame({"user_id": users, "item_id": [user % 5 for user in users]})
+    options = {"metrics": ["recall"], "k": [1], "train": truth.with_columns(item_id=9)}
+    whole = rv.evaluate(lists, truth, **options)
+    some = rv.evaluate(lists, truth, **options, sample_users=0.3, seed=11)
+    sampled = some.per_query["user_id"]
+    assert 30 < len(sampled) < 90
+    assert some.per_query.equals(whole.per_query.filter(pl.col("user_id").is_in(sampled.implode())))
+    assert some.counts["truth"]["users_to_sample"] == 200
+    assert some.counts["truth"]["sampled_users"] == len(sampled)
+    assert some.definitions["sample_users"] == {"share": 0.3, "seed": 11}
+    assert "sample_users" not in whole.definitions
+    # What is known of items is counted over everyone.
+    assert some.definitions["catalogue"] == whole.definitions["catalogue"] == "train rows"
+
+
+@pytest.mark.parametrize(
+    ("share", "message"),
+    [
+        (0, "sample_users: expected a number > 0 and <= 1, got 0"),
+        (1.5, "sample_users: expected a number > 0 and <= 1, got 1.5"),
+        ("half", "sample_users: expected a number > 0 and <= 1, got 'half'"),
+    ],
+)
+def test_a_share_that_is_none(share: object, message: str) -> None:
+    pair = pl.DataFrame({"user_id": [1], "item_id": [2], "rank": [1]})
+    assert text_of(ConfigError, pair, pair, sample_users=share) == message

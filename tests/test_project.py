@@ -23,7 +23,10 @@ from recoeval.metrics import METRICS, Accuracy
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "recoeval"
 FILES = sorted(PACKAGE.rglob("*.py"))
-HEAVY = ("altair", "duckdb", "implicit", "matplotlib", "pandas", "pyspark", "rich", "typer")
+HEAVY = (
+    *("altair", "duckdb", "implicit", "matplotlib", "pandas", "pyarrow", "pyspark", "rich"),
+    *("scipy", "sklearn", "typer"),
+)
 TERMINAL = ("recoeval.cli", "recoeval.report.text", "recoeval.__main__")
 MODULES = sorted(
     {"recoeval"}
@@ -188,7 +191,15 @@ def test_readme_names_the_scripts() -> None:
 
 
 @pytest.mark.parametrize(
-    "script", ["scripts/demo", "scripts/test", "scripts/mutants", "scripts/peers", ".ci/run"]
+    "script",
+    [
+        "scripts/bench",
+        "scripts/demo",
+        "scripts/test",
+        "scripts/mutants",
+        "scripts/peers",
+        ".ci/run",
+    ],
 )
 def test_scripts_can_be_run(script: str) -> None:
     path = ROOT / script

@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from recoeval.analysis.evaluator import Evaluator
 from recoeval.analysis.results import Evaluation
 from recoeval.columns import CAUSES
 from recoeval.data.background import Background, count_train_users
 from recoeval.data.buckets import Bucket
 from recoeval.data.queries import blocks_of
 from recoeval.data.truth import Policies, Truth, apply_policies
-from recoeval.evaluation import Evaluator
 from recoeval.metrics import measures
 
 USERS, ITEMS = 230, 60

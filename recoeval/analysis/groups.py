@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 import polars as pl
 
 from recoeval.analysis.catalogue import BY, ItemGroup
@@ -24,6 +25,7 @@ from recoeval.columns import (
 )
 from recoeval.data.background import Background
 from recoeval.data.buckets import Bucket, Buckets, assign_buckets, label_items, label_pairs
+from recoeval.data.ordering import starts_of
 from recoeval.data.policies import Truth
 from recoeval.data.reach import COLDNESS_LABELS, find_reach, label_coldness
 from recoeval.errors import ConfigError, Problem
@@ -166,9 +168,13 @@ def _refuse_our_names(truth: Truth, background: Background, buckets: Mapping[str
 
 def _with_facts(truth: Truth, background: Background) -> pl.DataFrame:
     """Returns the queries with |R| and, where they are known, the facts of their users."""
-    sizes = truth.pairs.lazy().group_by(QUERY_ID).agg(pl.len().cast(pl.Int64).alias(RELEVANT))
+    asked = truth.pairs[QUERY_ID]
+    starts = starts_of(asked)
+    sizes = pl.DataFrame(
+        {QUERY_ID: asked.gather(starts), RELEVANT: np.diff(np.append(starts, len(asked)))}
+    )
     rows = truth.queries.lazy()
-    joined = rows.join(sizes, on=QUERY_ID, how="left", maintain_order="left")
+    joined = rows.join(sizes.lazy(), on=QUERY_ID, how="left", maintain_order="left")
     counts = [RELEVANT]
     if background.activity is not None:
         facts = background.activity.select(USER_ID, TRAIN_INTERACTIONS, TRAIN_ROWS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from recoeval.analysis.summary import ALL
@@ -30,11 +31,15 @@ from recoeval.columns import (
     RELEVANT,
     K,
 )
+from recoeval.data.ordering import starts_of
 
 __all__ = ["attribute_loss", "count_causes", "sample_misses"]
 
 PAIR = (QUERY_ID, ITEM_ID)
 _FOUND = "found"
+_LAST = CAUSES[-1]
+_NAMED = tuple(cause for cause in CAUSES[:-1] if cause not in (HIT, BELOW_K))
+_OTHERS = (*_NAMED, _LAST)
 
 
 def attribute_loss(
@@ -62,15 +67,19 @@ def attribute_loss(
     Returns:
         LOSS: fold, generator, bucket_by, bucket, k, relevant and one column a cause (Int64).
     """
-    pairs = _join(hits, lost)
+    by_query = _sums(hits, lost, QUERY_ID, depths)
     rows = []
     for name, labels in {ALL: (ALL,), **order}.items():
         if name == ALL:
-            marked = pairs.with_columns(pl.lit(ALL).alias(LABEL))
+            marked = by_query.with_columns(pl.lit(ALL).alias(LABEL))
+        elif ITEM_ID in parts[name].columns:
+            labels_of = parts[name].select(*PAIR, LABEL)
+            own = [rows.join(labels_of, on=PAIR) for rows in (hits, lost)]
+            marked = _sums(own[0], own[1], LABEL, depths)
         else:
-            keys = [key for key in PAIR if key in parts[name].columns]
-            marked = pairs.join(parts[name].select(*keys, LABEL), on=keys)
-        counted = _count(marked, LABEL, depths)
+            marked = by_query.join(parts[name].select(QUERY_ID, LABEL), on=QUERY_ID)
+        sums = marked.group_by(LABEL).agg(pl.exclude(QUERY_ID).sum())
+        counted = _by_cause(sums, LABEL, depths)
         known = pl.DataFrame({LABEL: labels}, schema={LABEL: pl.String}).with_row_index()
         cut = pl.DataFrame({K: depths}, schema={K: pl.Int64}).with_row_index("place")
         rows.append(
@@ -101,7 +110,8 @@ def count_causes(hits: pl.DataFrame, lost: pl.DataFrame, k: int | None) -> pl.Da
         >>> counted.select("relevant", "hit", "below_k", "cold_item").row(0)
         (3, 1, 1, 1)
     """
-    return _count(_join(hits, lost), QUERY_ID, [k]).drop(K).sort(QUERY_ID)
+    sums = _sums(hits, lost, QUERY_ID, [k])
+    return _by_cause(sums, QUERY_ID, [k]).drop(K).sort(QUERY_ID)
 
 
 def sample_misses(
@@ -153,26 +163,44 @@ def _causes(pairs: pl.DataFrame, k: int | None) -> pl.DataFrame:
     return pairs.with_columns(cause.otherwise(pl.col(CAUSE)).alias(CAUSE))
 
 
-def _count(pairs: pl.DataFrame, key: str, depths: Sequence[int | None]) -> pl.DataFrame:
-    """Returns key, k, relevant and the counts of each cause, one row a key and depth."""
+def _sums(
+    hits: pl.DataFrame, lost: pl.DataFrame, key: str, depths: Sequence[int | None]
+) -> pl.DataFrame:
+    """Returns key, relevant, how many are found at all, of each other cause, and at each depth."""
     rank = pl.col(RANK)
-    others = [cause for cause in CAUSES if cause not in (HIT, BELOW_K)]
-    within = [rank.is_not_null() if k is None else (rank <= k).fill_null(False) for k in depths]
-    counted = pairs.group_by(key).agg(
-        pl.len().cast(pl.Int64).alias(RELEVANT),
-        rank.count().cast(pl.Int64).alias(_FOUND),
-        *(pl.col(CAUSE).eq(name).sum().cast(pl.Int64).alias(name) for name in others),
+    within = [rank.is_not_null() if k is None else rank <= k for k in depths]
+    found = hits.group_by(key).agg(
+        pl.len().cast(pl.Int64).alias(_FOUND),
         *(each.sum().cast(pl.Int64).alias(f"@{place}") for place, each in enumerate(within)),
     )
+    # Nearly all have the last cause: rows are counted where they stand together, the rest by name.
+    starts = starts_of(lost[key])
+    lengths = pl.Series("len", np.diff(np.append(starts, lost.height)), dtype=pl.Int64)
+    gone = pl.DataFrame([lost[key].gather(starts), lengths]).group_by(key).sum()
+    last = pl.lit(_LAST, dtype=lost[CAUSE].dtype)
+    named = lost.filter(pl.col(CAUSE) != last).group_by(key)
+    causes = named.agg(pl.col(CAUSE).eq(name).sum().cast(pl.Int64).alias(name) for name in _NAMED)
+    joined = gone.join(found, on=key, how="full", coalesce=True).join(causes, on=key, how="left")
+    filled = joined.with_columns(pl.exclude(key).fill_null(0))
+    return filled.select(
+        key,
+        (pl.col("len") + pl.col(_FOUND)).alias(RELEVANT),
+        (pl.col("len") - pl.sum_horizontal(_NAMED)).alias(_LAST),
+        pl.exclude(key, "len"),
+    )
+
+
+def _by_cause(sums: pl.DataFrame, key: str, depths: Sequence[int | None]) -> pl.DataFrame:
+    """Returns key, k, relevant and the counts of each cause, one row a key and depth."""
     hit = [pl.col(f"@{place}") for place in range(len(depths))]
     return pl.concat(
-        counted.select(
+        sums.select(
             key,
             pl.lit(k, pl.Int64).alias(K),
             RELEVANT,
             found.alias(HIT),
             (pl.col(_FOUND) - found).alias(BELOW_K),
-            *others,
+            *_OTHERS,
         )
         for k, found in zip(depths, hit, strict=True)
     )

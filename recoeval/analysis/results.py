@@ -42,8 +42,7 @@ class Evaluation:
         measures: what was computed.
         buckets: labels of the buckets in order, by bucket name.
         baselines: generators that only constraints which name them bind.
-        lost: fold, generator, query_id, item_id, gain, cause of the relevant pairs that are not
-            in the lists.
+        lost_pairs: LOST as a plan: most relevant pairs are in it, and it is seldom read.
         loss: LOSS: relevant pairs by cause, for each bucket and K.
     """
 
@@ -55,12 +54,17 @@ class Evaluation:
     measures: tuple[Measure, ...]
     buckets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     baselines: tuple[str, ...] = ()
-    lost: pl.DataFrame = field(default_factory=pl.DataFrame)
+    lost_pairs: pl.LazyFrame = field(default_factory=pl.LazyFrame)
     loss: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOSS_SCHEMA))
 
     def __repr__(self) -> str:
         labels = ", ".join(measure.label for measure in self.measures)
         return f"Evaluation(generators: {', '.join(self.generators)}; metrics: {labels})"
+
+    @property
+    def lost(self) -> pl.DataFrame:
+        """LOST: fold, generator, query_id, item_id, gain, cause of what is in no list."""
+        return self.lost_pairs.collect()
 
     @property
     def per_user(self) -> pl.DataFrame:
@@ -165,7 +169,7 @@ def merge_folds(parts: Sequence[Evaluation]) -> Evaluation:
     definitions = [part.definitions for part in parts]
     tables = {
         name: pl.concat([getattr(part, name) for part in parts])
-        for name in ("summary", "per_query", "hits", "lost", "loss")
+        for name in ("summary", "per_query", "hits", "lost_pairs", "loss")
     }
     return replace(
         first,

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -47,6 +49,9 @@ SERVED = "served"
 CONFIDENCE = 0.95
 FEW_USERS = 500
 FEW_NON_ZERO = 30
+_THREADS: Final = 2
+_MANY_DEGREES: Final = 1_000
+_FAR: Final = 1e-3
 NO_PARTS: Final = pl.DataFrame(schema={BUCKET_BY: pl.String, BUCKET: pl.String})
 QUANTILES: Final = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 
@@ -90,10 +95,32 @@ def interval_of(values: np.ndarray[Any, Any], *, tail: float = (1 - CONFIDENCE) 
 
 
 def student_t(degrees: int, probability: float) -> float:
-    """Returns the quantile of Student's t distribution with these degrees of freedom."""
+    """Returns the quantile of Student's t distribution.
+
+    Args:
+        degrees: degrees of freedom, >= 1.
+        probability: of smaller values.
+
+    Source:
+        Abramowitz and Stegun, 26.7.5, from 1,000 degrees on: there it is exact to 1e-13, and
+        importing scipy takes longer than the intervals of a million users.
+    """
+    if degrees >= _MANY_DEGREES and _FAR <= probability <= 1 - _FAR:
+        return _t_of_many(degrees, NormalDist().inv_cdf(probability))
     from scipy.special import stdtrit  # 40 times cheaper to import than scipy.stats
 
     return float(stdtrit(degrees, probability))
+
+
+def _t_of_many(degrees: int, z: float) -> float:
+    """Returns the quantile of Student's t as a series around that of the normal distribution."""
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return float(z + sum(term / degrees**power for power, term in enumerate(terms, 1)))
 
 
 def per_user_table(per_query: pl.DataFrame, measures: Sequence[Measure]) -> pl.DataFrame:
@@ -143,6 +170,8 @@ def summarise(
         served queries have accuracy metrics alone.
     """
     single = sums[USER_ID].n_unique() == sums.height
+    read = _read_by(measures)
+    sums = sums.select(name for name in sums.columns if name in read)
     of_queries = [each for each in measures if each.metric.kind != "catalogue"]
     accuracy = [each for each in measures if each.metric.kind == "accuracy"]
     groups = [(ALL, ALL, sums, of_queries)]
@@ -154,12 +183,22 @@ def summarise(
         groups += [(name, label, _part(sliced, name, label), accuracy) for label in known]
     if served:
         groups.append((SERVED, SERVED, sums.filter(pl.col(DELIVERED) > 0), accuracy))
+    # numpy lets other threads work meanwhile.
+    with ThreadPoolExecutor(_THREADS) as pool:
+        found = list(pool.map(lambda each: list(_numbers(*each[2:], single=single)), groups))
     rows = [
         (fold, generator, bucket_by, bucket, measure.label, measure.metric.name, measure.k, *number)
-        for bucket_by, bucket, group, wanted in groups
-        for measure, number in _numbers(group, wanted, single=single)
+        for (bucket_by, bucket, *_), numbers in zip(groups, found, strict=True)
+        for measure, number in numbers
     ]
     return pl.DataFrame(rows, schema=SUMMARY_SCHEMA, orient="row")
+
+
+def _read_by(measures: Sequence[Measure]) -> set[str]:
+    """Returns the columns that a summary reads."""
+    ratios = [side for each in measures for side in each.pooled() or ()]
+    sides = {name for side in ratios for name in side.meta.root_names()}
+    return {USER_ID, DELIVERED, *sides, *(measure.label for measure in measures)}
 
 
 def _part(sliced: pl.DataFrame, name: str, label: str) -> pl.DataFrame:
@@ -198,7 +237,8 @@ def _mean(values: np.ndarray[Any, Any]) -> float | None:
 def _quantiles(values: np.ndarray[Any, Any]) -> list[float | None]:
     if not len(values):
         return [None] * len(QUANTILES)
-    return [float(value) for value in np.quantile(values, list(QUANTILES.values()))]
+    # Sorted first, which takes half the time of looking for three places.
+    return [float(value) for value in np.quantile(np.sort(values), list(QUANTILES.values()))]
 
 
 def _ratios(group: pl.DataFrame, measures: Sequence[Measure]) -> dict[Measure, float | None]:

@@ -24,7 +24,8 @@ class Background:
     """Facts that metrics, buckets and the loss of recall need; None where they are not known.
 
     Args:
-        seen: user_id, item_id; distinct pairs that lists may not contain again.
+        seen: user_id, item_id; distinct pairs that lists may not contain again, at least those of
+            the users who are evaluated.
         activity: user_id, train_interactions, train_rows (Int64); one row a user.
         popularity: item_id, train_users (Int64 >= 1), sorted; every item with a train row.
         train_users: distinct users with a train row; 0 without train data.

@@ -139,9 +139,12 @@ def label_pairs(
         ConfigError: a bucket by what is not known, or by a column that does not exist.
         DataError: quantiles of nothing.
     """
+    found: dict[str, pl.DataFrame] = {}
+    rules = _item_side(buckets)
+    if not rules:
+        return found
     asked = _asked(pairs, queries)
-    found = {}
-    for name, bucket in _item_side(buckets).items():
+    for name, bucket in rules.items():
         path = f"buckets.{name}"
         scale = _item_scale(bucket, background, path)
         labels = scale.label(_of_items(bucket, asked, background, path))

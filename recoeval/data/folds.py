@@ -76,12 +76,15 @@ class Cutoffs:
         return joined.filter(rule).drop(_OWN)
 
 
-def roll_windows(split: Rolling, log: pl.LazyFrame) -> tuple[Windows, ...]:
+def roll_windows(
+    split: Rolling, log: pl.LazyFrame, ends: tuple[datetime, datetime] | None = None
+) -> tuple[Windows, ...]:
     """Returns the windows of each fold, in order of time.
 
     Args:
         split: the rule.
         log: INTERACTIONS with timestamps, at least one row.
+        ends: what `ends_of` gives, if it is known already.
 
     Raises:
         ConfigError: a window outside the calendar.
@@ -93,7 +96,7 @@ def roll_windows(split: Rolling, log: pl.LazyFrame) -> tuple[Windows, ...]:
         >>> [w.cutoff.day for w in roll_windows(Rolling(folds=3, test="2d"), log)]
         [3, 5, 7]
     """
-    start, after_latest = ends_of(log)
+    start, after_latest = ends or ends_of(log)
     step = split.step or split.test
     try:
         room = after_latest - split.test - split.gap - start
@@ -102,8 +105,8 @@ def roll_windows(split: Rolling, log: pl.LazyFrame) -> tuple[Windows, ...]:
             raise DataError(
                 Problem(_too_many(split, step, fit, start, after_latest), "split.folds")
             )
-        ends = [after_latest - step * back for back in reversed(range(split.folds))]
-        return tuple(_window(split, end) for end in ends)
+        tails = [after_latest - step * back for back in reversed(range(split.folds))]
+        return tuple(_window(split, end) for end in tails)
     except OverflowError:
         text = "a window of this split lies outside the years 1 to 9999"
         raise ConfigError(Problem(text, "split")) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,13 +19,14 @@ from recoeval.columns import (
     USER_ID,
 )
 from recoeval.data.common_ids import examples_of, overlap, require_overlap, unlike_types
-from recoeval.data.delivery import Tie, deliver, find_order
+from recoeval.data.delivery import Tie
 from recoeval.data.failures import dtype_name, reading
 from recoeval.data.formats import open_table
 from recoeval.data.frames import as_printed, normalise_ids, to_frame
-from recoeval.data.listcheck import ListFacts, check_lists
 from recoeval.data.lists import is_trec_run, read_lists
+from recoeval.data.ordering import is_in_order, sort_pairs, starts_of
 from recoeval.data.queries import queries_of_rows
+from recoeval.data.trainpairs import Coding, TrainPairs, among, find_train_pairs
 from recoeval.data.trec import scan_qrels, sniff
 from recoeval.data.truth import is_worth
 from recoeval.errors import DataError, Problem, some
@@ -35,11 +36,11 @@ __all__ = [
     "History",
     "Lists",
     "check_ids",
-    "count_lists",
     "read_recs",
     "read_train",
     "read_truth",
     "rows_with_ids",
+    "said",
 ]
 
 DEFAULT_GENERATOR = "recs"
@@ -50,7 +51,7 @@ class AskedTruth:
     """A truth as it was given.
 
     Args:
-        pairs: query_id, item_id, gain; distinct, the largest gain of a pair.
+        pairs: query_id, item_id, gain; distinct, the largest gain of a pair, sorted.
         queries: query_id, user_id.
         counts: rows read, repeated pairs, grades that are not relevant.
     """
@@ -68,28 +69,53 @@ class AskedTruth:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is known of the past; all None without train data.
+    """What is known of the past.
 
     Args:
-        pairs: user_id, item_id; distinct.
-        activity: user_id, train_interactions, train_rows.
+        pairs: the pairs of the train rows; None without train data.
     """
 
-    pairs: pl.LazyFrame | None = None
-    activity: pl.LazyFrame | None = None
+    pairs: TrainPairs | None = None
+
+    @property
+    def known(self) -> dict[str, pl.LazyFrame]:
+        """The users and the items with a train row, by the name of their column; or nothing."""
+        if self.pairs is None:
+            return {}
+        ids = {USER_ID: self.pairs.coding.users, ITEM_ID: self.pairs.coding.items}
+        return {name: each.alias(name).to_frame().lazy() for name, each in ids.items()}
+
+    @property
+    def activity(self) -> pl.LazyFrame | None:
+        """user_id, train_interactions, train_rows; None without train data."""
+        if self.pairs is None:
+            return None
+        rows = pl.lit(pl.Series(self.pairs.train_rows))
+        counts = (rows.alias(TRAIN_INTERACTIONS), rows.alias(TRAIN_ROWS))
+        return self.known[USER_ID].with_columns(counts)
+
+    def seen_among(self, truth: AskedTruth) -> pl.LazyFrame | None:
+        """Returns user_id, item_id of the relevant pairs that have a train row, distinct."""
+        if self.pairs is None:
+            return None
+        pairs = truth.pairs.rename({QUERY_ID: USER_ID})
+        if not truth.users_are_queries:
+            pairs = truth.pairs.join(truth.queries, on=QUERY_ID).drop(QUERY_ID)
+        known = among(self.pairs.coding.find(pairs), self.pairs.seen)
+        return pairs.filter(known).select(USER_ID, ITEM_ID).unique().lazy()
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Delivered lists of one or several generators.
+    """Lists of one or several generators, opened and not yet read.
 
     Args:
-        by_generator: query_id, item_id, rank 1..n, score of each generator.
-        facts: what was found when each generator's lists were checked.
+        by_generator: query_id, item_id, rank or score or both of each generator.
+        tie: order of equal scores by item id.
     """
 
     by_generator: Mapping[str, pl.LazyFrame]
-    facts: Mapping[str, ListFacts]
+    tie: Tie
 
 
 def read_truth(truth: object) -> AskedTruth:
@@ -106,6 +132,7 @@ def read_truth(truth: object) -> AskedTruth:
     schema = rows.collect_schema()
     keys = [name for name in (QUERY_ID, USER_ID) if name in schema]
     gain = _gain(schema).alias(GAIN)
+    query = QUERY_ID if QUERY_ID in keys else USER_ID
     with reading("truth"):
         frame = rows.select(*keys, ITEM_ID, gain).collect(engine="streaming")
     counts["truth_rows"] = frame.height
@@ -124,11 +151,16 @@ def read_truth(truth: object) -> AskedTruth:
                 f"truth.{GAIN}",
             )
         )
-    queries = queries_of_rows(frame.lazy(), what="truth")
-    query = pl.col(QUERY_ID if QUERY_ID in keys else USER_ID).alias(QUERY_ID)
-    pairs = (
-        frame.lazy().group_by(query, ITEM_ID).agg(pl.col(GAIN).max()).collect(engine="streaming")
-    )
+    frame = sort_pairs(frame, query, ITEM_ID)
+    if len(keys) == 1:
+        ids = frame[query].gather(starts_of(frame[query]))
+        queries = pl.DataFrame({QUERY_ID: ids, USER_ID: ids})
+    else:
+        queries = queries_of_rows(frame.lazy(), what="truth")
+    pairs = frame.select(pl.col(query).alias(QUERY_ID), ITEM_ID, GAIN)
+    if not is_in_order(pairs, QUERY_ID, ITEM_ID):
+        best = pairs.lazy().group_by(QUERY_ID, ITEM_ID).agg(pl.col(GAIN).max())
+        pairs = sort_pairs(best.collect(engine="streaming"), QUERY_ID, ITEM_ID)
     counts["repeated_truth_rows"] = frame.height - pairs.height
     return AskedTruth(pairs, queries, counts)
 
@@ -151,14 +183,14 @@ def _qrels(truth: object) -> pl.LazyFrame | None:
 
 
 def read_recs(recs: object, *, users_are_queries: bool = True) -> Lists:
-    """Returns the delivered lists of each generator of a frame, a file, or a TREC run.
+    """Returns the lists of each generator of a frame, a file, or a TREC run.
 
     Args:
         recs: query_id (or user_id), item_id, rank or score, optionally generator.
         users_are_queries: whether user_id may stand for query_id.
 
     Raises:
-        DataError: missing columns, no rows, or what `check_lists` refuses.
+        DataError: missing columns, or no rows.
     """
     lists = read_lists(recs, what="recs", users_are_queries=users_are_queries)
     tie: Tie = "descending" if is_trec_run(recs) else "ascending"
@@ -172,28 +204,14 @@ def read_recs(recs: object, *, users_are_queries: bool = True) -> Lists:
         raise DataError(Problem("no rows", "recs"))
     if None in names:
         raise DataError(Problem("null is no name of a generator", f"recs.{GENERATOR}"))
-    by_generator, facts = {}, {}
+    by_generator = {}
     for name in names:
         rows = lists.filter(pl.col(GENERATOR) == name).drop(GENERATOR) if named else lists
-        what = _said(name)
-        facts[name] = check_lists(rows, what=what)
-        if not facts[name].rows:
-            raise DataError(Problem("no rows", what))
-        by_generator[name] = deliver(rows, tie=tie, order=find_order(rows, tie=tie))
-    return Lists(by_generator, facts)
-
-
-def count_lists(lists: pl.LazyFrame, facts: ListFacts, evaluated: pl.DataFrame) -> dict[str, int]:
-    """Returns what was read of a generator's lists, and how many of them nobody asked for.
-
-    Args:
-        lists: delivered lists.
-        facts: what their check found.
-        evaluated: query_id of the evaluated queries.
-    """
-    named = lists.select(QUERY_ID).unique().collect(engine="streaming")
-    left_out = named.join(evaluated.select(QUERY_ID), on=QUERY_ID, how="anti")
-    return {**asdict(facts), "lists": named.height, "lists_without_query": left_out.height}
+        with reading(said(name)):
+            if rows.head(1).collect(engine="streaming").is_empty():
+                raise DataError(Problem("no rows", said(name)))
+        by_generator[name] = rows
+    return Lists(by_generator, tie)
 
 
 def read_train(train: object | None) -> History:
@@ -207,14 +225,16 @@ def read_train(train: object | None) -> History:
     rows = rows_with_ids(train, "train")
     if USER_ID not in rows.collect_schema().names():
         raise DataError(Problem("train rows belong to users: name the column user_id", "train"))
-    pairs = rows.select(USER_ID, ITEM_ID).collect(engine="streaming")
-    if pairs.is_empty():
-        raise DataError(Problem("no rows", "train"))
-    count = pl.len().cast(pl.Int64)
-    activity = (
-        pairs.lazy().group_by(USER_ID).agg(count.alias(TRAIN_INTERACTIONS), count.alias(TRAIN_ROWS))
-    )
-    return History(pairs.lazy().unique(), activity)
+    with reading("train"):
+        ids = pl.collect_all(
+            [rows.select(pl.col(name).unique().sort()) for name in (USER_ID, ITEM_ID)],
+            engine="streaming",
+        )
+        users, items = (each.to_series() for each in ids)
+        if users.is_empty():
+            raise DataError(Problem("no rows", "train"))
+        pairs = find_train_pairs(rows, Coding(users, items), trained=pl.lit(True))
+    return History(pairs)
 
 
 def rows_with_ids(
@@ -283,9 +303,8 @@ def check_ids(
     """
     others: list[tuple[str, str, pl.LazyFrame]] = []
     for name, rows in lists.by_generator.items():
-        others += [(_said(name), key, rows) for key in (QUERY_ID, ITEM_ID)]
-    if history.pairs is not None:
-        others += [("train", key, history.pairs) for key in (USER_ID, ITEM_ID)]
+        others += [(said(name), key, rows) for key in (QUERY_ID, ITEM_ID)]
+    others += [("train", key, rows) for key, rows in history.known.items()]
     if universe is not None:
         others += [("users", key, universe.lazy()) for key in (QUERY_ID, USER_ID)]
     for name, rows in sides.items():
@@ -306,7 +325,7 @@ def check_ids(
     if universe is not None:
         queries, than = pl.concat([queries, universe]), "truth and users"
     for name, rows in lists.by_generator.items():
-        require_overlap(rows, queries.lazy(), QUERY_ID, _said(name), than)
+        require_overlap(rows, queries.lazy(), QUERY_ID, said(name), than)
     _require_common_items(lists, truth, history)
     listed = [rows.select(ITEM_ID) for rows in lists.by_generator.values()]
     items = pl.concat([truth.pairs.lazy().select(ITEM_ID), *listed])
@@ -316,7 +335,8 @@ def check_ids(
             require_overlap(rows, common[key][0], key, name, common[key][1])
 
 
-def _said(generator: str) -> str:
+def said(generator: str) -> str:
+    """Returns what the lists of a generator are called in errors."""
     return "recs" if generator == DEFAULT_GENERATOR else f"lists[{generator}]"
 
 
@@ -328,7 +348,7 @@ def _require_common_items(lists: Lists, truth: AskedTruth, history: History) -> 
     """
     known, than = truth.pairs.lazy().select(ITEM_ID), "the truth"
     if history.pairs is not None:
-        known, than = pl.concat([known, history.pairs.select(ITEM_ID)]), "truth and train"
+        known, than = pl.concat([known, history.known[ITEM_ID]]), "truth and train"
     strange = [name for name, rows in lists.by_generator.items() if not overlap(rows, known)]
     # A generator without a hit is no stranger if it lists what one with hits lists.
     others = [rows for name, rows in lists.by_generator.items() if name not in strange]
@@ -341,4 +361,4 @@ def _require_common_items(lists: Lists, truth: AskedTruth, history: History) -> 
         ):
             continue
         hint = "" if history.pairs is not None else "; if they truly find nothing, give train="
-        require_overlap(rows, known, ITEM_ID, _said(name), than, hint=hint)
+        require_overlap(rows, known, ITEM_ID, said(name), than, hint=hint)

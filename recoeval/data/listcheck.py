@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
 from typing import Final
 
 import polars as pl
@@ -14,7 +15,7 @@ from recoeval.data.failures import reading
 from recoeval.data.rowchecks import RowCheck, count_bad, describe_bad, show
 from recoeval.errors import DataError, Problem
 
-__all__ = ["ListFacts", "check_lists"]
+__all__ = ["ListFacts", "add_facts", "check_lists", "checking", "count_repeats"]
 
 _HASH: Final = "_hash"
 
@@ -38,6 +39,16 @@ class ListFacts:
     disagreements: int = 0
 
 
+def add_facts(parts: Sequence[ListFacts]) -> ListFacts:
+    """Returns the facts of several pieces of whole lists as one.
+
+    Example:
+        >>> add_facts([ListFacts(2), ListFacts(3, rank_gaps=1)]).rows
+        5
+    """
+    return ListFacts(*map(sum, zip(*map(astuple, parts), strict=True)))
+
+
 def check_lists(lists: pl.LazyFrame, *, what: str) -> ListFacts:
     """Returns the facts of lists after a check of their rows.
 
@@ -57,10 +68,7 @@ def check_lists(lists: pl.LazyFrame, *, what: str) -> ListFacts:
         facts = counts.collect(engine="streaming").row(0, named=True)
         if problems := describe_bad(lists, checks, facts, path=what):
             raise DataError(*problems)
-        again = _repeats(lists, [*keys, ITEM_ID])
-        distinct = again.unique()
-        identical = again.height - distinct.height
-        repeated = distinct.height - distinct.select(*keys, ITEM_ID).unique().height
+        identical, repeated = count_repeats(_repeats(lists, [*keys, ITEM_ID]), [*keys, ITEM_ID])
         if RANK not in schema:
             return ListFacts(facts["rows"], identical, repeated)
         ranked = find_order(lists) == "ranked"
@@ -102,6 +110,40 @@ def _checks(*, ranked: bool) -> list[RowCheck]:
         RowCheck(SCORE, score.is_nan(), "with a score that is no number", pair),
         RowCheck(SCORE, score.is_infinite(), "with an infinite score", pair),
     ]
+
+
+@contextmanager
+def checking(lists: pl.LazyFrame, *, what: str) -> Iterator[None]:
+    """Returns a context in which the rows of lists are read, and checked piece by piece.
+
+    What is wrong with a piece is said of all lists: with all counts, and the same examples
+    whatever the pieces are.
+
+    Args:
+        lists: of `read_lists`.
+        what: name of the lists in errors.
+
+    Raises:
+        DataError: as `check_lists`.
+    """
+    try:
+        with reading(what):
+            yield
+    except DataError:
+        check_lists(lists, what=what)
+        raise
+
+
+def count_repeats(again: pl.DataFrame, pair: Sequence[str]) -> tuple[int, int]:
+    """Returns how many rows repeat another in every column, and how many others its item.
+
+    Args:
+        again: the rows that are equal to another one in the columns of `pair`.
+        pair: what tells lists apart, and the item.
+    """
+    distinct = again.unique()
+    items = distinct.select(pair).unique()
+    return again.height - distinct.height, distinct.height - items.height
 
 
 def _repeats(lists: pl.LazyFrame, columns: Sequence[str]) -> pl.DataFrame:

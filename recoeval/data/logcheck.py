@@ -13,12 +13,15 @@ from recoeval.data.failures import reading
 from recoeval.data.rowchecks import RowCheck, count_bad, describe_bad
 from recoeval.errors import DataError, Problem
 
-__all__ = ["LogFacts", "check_interactions"]
+__all__ = ["Conflicts", "LogFacts", "check_interactions", "count_conflicts", "look_at"]
 
 # Clocks differ a little; more than this and the unit or the data are wrong.
 _AHEAD: Final = timedelta(days=1)
-# No column of a log has this name.
-_HASH: Final = "__hash of the row"
+_TICK: Final = timedelta(microseconds=1)
+# No column of a log has these names.
+_HASH: Final = "__hash of the event"
+_NULL: Final = "__id is null"
+_READ: Final = "__any column is null"
 _FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(2263, 1, 1, tzinfo=UTC)
 
@@ -39,6 +42,26 @@ class LogFacts:
     end: datetime | None
     exact_duplicates: int
 
+    @property
+    def ends(self) -> tuple[datetime, datetime] | None:
+        """The first time, and the moment after the latest one; None without timestamps."""
+        if self.start is None or self.end is None:
+            return None
+        return self.start, self.end + _TICK
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """Events of one user, item and time that a log tells in several ways.
+
+    Args:
+        events: how many.
+        rows: their distinct rows.
+    """
+
+    events: int
+    rows: int
+
 
 def check_interactions(log: pl.LazyFrame, *, path: str, now: datetime) -> LogFacts:
     """Returns the facts of a log after a check of its rows.
@@ -53,30 +76,59 @@ def check_interactions(log: pl.LazyFrame, *, path: str, now: datetime) -> LogFac
         DataError: no rows, null ids or timestamps, times before 1970, after 2262 or in the
             future, values that cannot be read.
     """
+    return look_at(log, path=path, now=now)[0]
+
+
+def look_at(log: pl.LazyFrame, *, path: str, now: datetime) -> tuple[LogFacts, Conflicts]:
+    """Returns the facts of a log and its conflicts, after a check of its rows.
+
+    All columns are read once, and again if an event comes twice.
+
+    Args:
+        log: as for `check_interactions`.
+        path: as for `check_interactions`.
+        now: as for `check_interactions`.
+
+    Raises:
+        DataError: as `check_interactions`.
+    """
     timed = TIMESTAMP in log.collect_schema()
     checks = _checks(timed, now)
-    # As integers: years of five digits are no Python times.
-    micros = pl.col(TIMESTAMP).dt.epoch("us")
-    span = [micros.min().alias("start"), micros.max().alias("end")]
-    queries = [
-        log.select(pl.len().alias("rows"), *count_bad(checks), *(span if timed else [])),
-        _hashes(log).sort(_HASH).select(_repeated().sum().alias("count")),
-    ]
     with reading(path):
-        found = pl.collect_all(queries, engine="streaming")
-        facts, repeats = (frame.row(0, named=True) for frame in found)
-        if not facts["rows"]:
+        # Aggregates beside the hashes would read the log twice.
+        rows = log.select(
+            _event(log).alias(_HASH),
+            pl.any_horizontal(pl.col(USER_ID, ITEM_ID).is_null()).alias(_NULL),
+            pl.any_horizontal(pl.all().is_null()).alias(_READ),
+            *([TIMESTAMP] if timed else []),
+        ).collect(engine="streaming")
+        if rows.is_empty():
             raise DataError(Problem("no rows", path))
-        if problems := describe_bad(log, checks, facts, path=path):
-            raise DataError(*problems)
-        duplicates = _duplicates(log) if repeats["count"] else 0
-    return LogFacts(
-        facts["rows"], _moment(facts.get("start")), _moment(facts.get("end")), duplicates
+        of_times = [check.bad.any() for check in checks if check.column == TIMESTAMP]
+        if rows.select(pl.any_horizontal(pl.col(_NULL).any(), *of_times)).item():
+            counts = log.select(count_bad(checks)).collect(engine="streaming")
+            raise DataError(*describe_bad(log, checks, counts.row(0, named=True), path=path))
+        start, end = _span(rows[TIMESTAMP]) if timed else (None, None)
+        repeated, conflicts = _repeats(log, rows[_HASH])
+    return LogFacts(rows.height, start, end, repeated), conflicts
+
+
+def count_conflicts(log: pl.LazyFrame) -> Conflicts:
+    """Returns the events of one user, item and time that a log tells in several ways.
+
+    Args:
+        log: INTERACTIONS.
+    """
+    hashes = log.select(_event(log).alias(_HASH)).collect(engine="streaming")
+    return _repeats(log, hashes[_HASH])[1]
+
+
+def _span(times: pl.Series) -> tuple[datetime, datetime]:
+    micros = times.dt.epoch("us").to_numpy()
+    first, last = (
+        _FIRST + timedelta(microseconds=int(end)) for end in (micros.min(), micros.max())
     )
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else _FIRST + timedelta(microseconds=micros)
+    return first, last
 
 
 def _checks(timed: bool, now: datetime) -> list[RowCheck]:
@@ -123,23 +175,33 @@ def _checks(timed: bool, now: datetime) -> list[RowCheck]:
     ]
 
 
-def _hashes(log: pl.LazyFrame) -> pl.LazyFrame:
-    return log.select(pl.struct(pl.all()).hash().alias(_HASH))
+def _event(log: pl.LazyFrame) -> pl.Expr:
+    """Returns the hash of what makes a row an event: who, what and when."""
+    return pl.struct(_keys(log)).hash()
 
 
-def _repeated() -> pl.Expr:
-    return pl.col(_HASH) == pl.col(_HASH).shift()
+def _keys(log: pl.LazyFrame) -> list[str]:
+    """Returns the columns that make an event; without times only all of them do."""
+    names = log.collect_schema().names()
+    return [USER_ID, ITEM_ID, TIMESTAMP] if TIMESTAMP in names else names
 
 
-def _duplicates(log: pl.LazyFrame) -> int:
-    """Returns the number of rows that repeat another in every column.
+def _repeats(log: pl.LazyFrame, hashes: pl.Series) -> tuple[int, Conflicts]:
+    """Returns the rows that repeat another in every column, and the conflicts.
 
-    Rows with equal hashes are the only candidates, so the rest of the log is never held.
+    Rows whose event has the hash of another one are the only candidates, so the rest of the log
+    is never held.
     """
-    twice = _hashes(log).sort(_HASH).filter(_repeated()).unique()
-    rows = log.with_columns(pl.struct(pl.all()).hash().alias(_HASH))
-    candidates = rows.join(twice, on=_HASH, how="semi").drop(_HASH)
-    counts = pl.collect_all(
-        [candidates.select(pl.len()), candidates.unique().select(pl.len())], engine="streaming"
-    )
-    return int(counts[0].item() - counts[1].item())
+    ordered = hashes.to_numpy(writable=True)
+    ordered.sort()
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(again):
+        return 0, Conflicts(0, 0)
+    twice = pl.Series(_HASH, again).unique()
+    marked = log.with_columns(_event(log).alias(_HASH))
+    candidates = marked.join(twice.to_frame().lazy(), on=_HASH, how="semi").drop(_HASH)
+    versions = candidates.unique().collect(engine="streaming")
+    several = versions.group_by(_keys(log)).len().filter(pl.col("len") > 1)
+    # An event that comes n times is n - 1 times in `again`.
+    repeated = len(again) + len(twice) - versions.height
+    return repeated, Conflicts(several.height, int(several["len"].sum()))

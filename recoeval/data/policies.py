@@ -18,6 +18,7 @@ from recoeval.columns import (
     USER_ID,
 )
 from recoeval.component import Component
+from recoeval.data.ordering import in_order, is_in_order, sort_pairs, starts_of
 from recoeval.data.queries import pairs_by_query
 from recoeval.errors import ConfigError, DataError, Problem, some
 
@@ -76,7 +77,7 @@ def apply_policies(
 
     Args:
         pairs: query_id, item_id, gain; distinct.
-        queries: query_id, user_id of at least all queries in `pairs`, and query_time if known.
+        queries: query_id, user_id, and query_time if known; pairs of others are left out.
         policies: what to do with whom.
         universe: queries that may be evaluated although they have no relevant item; None
             when it is unknown, then only `zero_relevant: skip` is possible.
@@ -101,20 +102,23 @@ def apply_policies(
     _refuse_shared(queries if universe is None else pl.concat([_asked(queries), _asked(universe)]))
     counts: dict[str, int] = {}
     known = queries.lazy().select(QUERY_ID, USER_ID)
-    left = pairs.join(known, on=QUERY_ID, maintain_order="left").collect(engine="streaming")
-    counts["pairs"], counts["queries_with_pairs"] = left.height, left[QUERY_ID].n_unique()
+    left = _of_queries(_sorted(pairs.collect(engine="streaming")), known)
+    counts["pairs"] = left.height
+    counts["queries_with_pairs"] = len(starts_of(left[QUERY_ID]))
     steps: list[tuple[str, pl.LazyFrame | None, tuple[str, ...], Literal["anti", "semi"]]] = []
     if policies.repeats == "exclude":
         by_query = None if seen is None else pairs_by_query(seen, known)
         steps.append(("dropped_repeats", by_query, (QUERY_ID, ITEM_ID), "anti"))
     if policies.cold_users == "drop":
-        steps.append(("dropped_cold_users", warm_users, (USER_ID,), "semi"))
+        warm = None if warm_users is None else known.join(warm_users, on=USER_ID, how="semi")
+        steps.append(("dropped_cold_users", warm, (QUERY_ID,), "semi"))
     if policies.cold_items == "drop":
         steps.append(("dropped_cold_items", warm_items, (ITEM_ID,), "semi"))
     for name, other, keys, how in steps:
         if other is None:
             continue
-        kept = left.lazy().join(other.select(keys), on=keys, how=how).collect(engine="streaming")
+        joined = left.lazy().join(other.select(keys), on=keys, how=how, maintain_order="left")
+        kept = joined.collect(engine="streaming")
         counts[name] = left.height - kept.height
         left = kept
     truth = _evaluated(left, queries, policies, universe, counts, trained=seen is not None)
@@ -139,10 +143,11 @@ def _evaluated(
     trained: bool,
 ) -> Truth:
     """Returns the truth with its evaluated queries: those with pairs left, and by policy more."""
-    with_truth = _asked(queries).join(left, on=QUERY_ID, how="semi")
+    heads = left[QUERY_ID].gather(starts_of(left[QUERY_ID])).to_frame()
+    with_truth = _asked(queries).join(heads, on=QUERY_ID, how="semi")
     evaluated = with_truth
     if universe is not None:
-        empty = _asked(universe).join(left, on=QUERY_ID, how="anti")
+        empty = _asked(universe).join(heads, on=QUERY_ID, how="anti")
         counts["zero_relevant_queries"] = empty.height
         if empty.height and policies.zero_relevant == "error":
             raise DataError(
@@ -169,15 +174,33 @@ def _evaluated(
     for name in ("repeats", "cold_users", "cold_items"):
         in_force[name] = getattr(policies, name) if trained else "not applied"
     return Truth(
-        left.select(QUERY_ID, ITEM_ID, GAIN).sort(QUERY_ID, ITEM_ID),
-        evaluated.sort(USER_ID, QUERY_ID),
+        _sorted(left),
+        in_order(evaluated, USER_ID, QUERY_ID),
         counts,
         in_force,
     )
 
 
+def _sorted(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Returns pairs in order of query and item."""
+    pairs = pairs.select(QUERY_ID, ITEM_ID, GAIN)
+    return pairs if is_in_order(pairs, QUERY_ID, ITEM_ID) else sort_pairs(pairs, QUERY_ID, ITEM_ID)
+
+
+def _of_queries(pairs: pl.DataFrame, queries: pl.LazyFrame) -> pl.DataFrame:
+    """Returns the pairs of some queries."""
+    heads = pairs[QUERY_ID].gather(starts_of(pairs[QUERY_ID])).to_frame().lazy()
+    others = heads.join(queries, on=QUERY_ID, how="anti").head(1)
+    if others.collect(engine="streaming").is_empty():
+        return pairs
+    known = pairs.lazy().join(queries, on=QUERY_ID, how="semi", maintain_order="left")
+    return known.collect(engine="streaming")
+
+
 def _refuse_shared(queries: pl.DataFrame) -> None:
     """Raises if a query belongs to several users: it would be counted for each of them."""
+    if queries[QUERY_ID].n_unique() == queries.height:
+        return
     pairs = queries.select(QUERY_ID, USER_ID).unique()
     shared = pairs.filter(pl.col(QUERY_ID).is_duplicated())[QUERY_ID].unique().sort()
     if len(shared):

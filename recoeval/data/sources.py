@@ -14,17 +14,19 @@ from recoeval.data.aliases import apply_aliases
 from recoeval.data.failures import listed, reading
 from recoeval.data.formats import Format, open_table, scan
 from recoeval.data.frames import IdType, as_printed, normalise_ids, rename, to_frame
-from recoeval.data.logcheck import LogFacts, check_interactions
+from recoeval.data.logcheck import Conflicts, LogFacts, check_interactions, look_at
 from recoeval.data.rules import compile_rule
-from recoeval.data.times import TimestampUnit, Zone, lacks_zone, normalise_times
+from recoeval.data.times import TimestampUnit, Zone, can_lack_zone, lacks_zone, normalise_times
 from recoeval.errors import ConfigError, DataError, Problem
 
 __all__ = [
+    "Conflicts",
     "Format",
     "LogFacts",
     "Source",
     "check_interactions",
     "count_naive_times",
+    "look_at",
     "normalise_ids",
     "reading",
     "scan",
@@ -42,7 +44,8 @@ class Source(Component):
     """Where the log is, and how its columns become ours."""
 
     path: str | None = None
-    """A file, a glob or a folder: parquet, csv, tsv, txt, dat, ndjson, Arrow IPC; text .gz too."""
+    """A file, a glob or a folder: parquet, csv, tsv, txt, dat, ndjson, Arrow IPC; text .gz too.
+    Or s3://bucket/key of the same kinds, not packed."""
     columns: dict[str, str] = Field(default_factory=dict)
     """Our name -> the name in the data: {user_id: uid, item_id: vid, timestamp: ts_ms}."""
     format: Format | None = None
@@ -134,7 +137,7 @@ def count_naive_times(
     raw, _, said = _open(source, path, frame)
     rows = rename(raw, source.columns, path=f"{path}.columns", said=said)
     schema = rows.collect_schema()
-    if TIMESTAMP not in schema:
+    if TIMESTAMP not in schema or not can_lack_zone(schema[TIMESTAMP], source.timestamp_unit):
         return 0
     naive = lacks_zone(schema[TIMESTAMP], source.timestamp_unit)
     with reading(path):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 from pydantic import Field, model_validator
 
-from recoeval.columns import ITEM_ID, TIMESTAMP, TIMESTAMP_DTYPE, USER_ID
+from recoeval.columns import TIMESTAMP, TIMESTAMP_DTYPE
 from recoeval.component import Component, Duration, Instant, Share, Span, format_duration
 from recoeval.data.sources import Source
 from recoeval.errors import ConfigError, DataError, Problem
 
-__all__ = ["FileSplit", "Side", "SplitReport", "TimeSplit", "Windows", "report_split"]
+__all__ = ["FileSplit", "TimeSplit", "Windows", "as_text", "ends_of", "find_windows", "since"]
 
 _TICK = timedelta(microseconds=1)
 
@@ -125,12 +124,15 @@ def ends_of(log: pl.LazyFrame) -> tuple[datetime, datetime]:
     return start, latest + _TICK
 
 
-def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
+def find_windows(
+    split: TimeSplit, log: pl.LazyFrame, ends: tuple[datetime, datetime] | None = None
+) -> Windows:
     """Returns the windows of a log, exactly as the definitions say.
 
     Args:
         split: the rule.
         log: INTERACTIONS with timestamps, at least one row.
+        ends: what `ends_of` gives, if it is known already.
 
     Raises:
         DataError: no row before or no row in the test window.
@@ -142,7 +144,7 @@ def find_windows(split: TimeSplit, log: pl.LazyFrame) -> Windows:
         '2026-01-06T00:00:00.000001+00:00'
     """
     try:
-        start, after_latest = ends_of(log)
+        start, after_latest = ends or ends_of(log)
         windows = _windows(split, log, after_latest)
     except OverflowError:
         text = "a window of this split lies outside the years 1 to 9999"
@@ -193,84 +195,3 @@ def _cutoff_of_fraction(fraction: float, log: pl.LazyFrame) -> datetime:
 def as_text(moment: datetime) -> str:
     """Returns a moment in UTC as text: 2022-05-05T16:00:00Z."""
     return moment.isoformat(timespec="auto").replace("+00:00", "Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a split: its window in UTC and what is in it."""
-
-    start: str | None
-    end: str | None
-    rows: int
-    users: int
-    items: int
-
-
-@dataclass(frozen=True, slots=True)
-class SplitReport:
-    """What a split did; neither side uses `gap_rows`, `later_rows` and `earlier_rows`.
-
-    `users_too_short` have relevant rows, but too few for a test row: they stay in train.
-    """
-
-    train: Side
-    test: Side
-    gap_rows: int
-    later_rows: int
-    earlier_rows: int = 0
-    users_too_short: int = 0
-
-    def as_dict(self) -> Mapping[str, Any]:
-        """Returns the report as plain values."""
-        return asdict(self)
-
-
-def report_split(
-    train: pl.LazyFrame,
-    test: pl.LazyFrame,
-    log: pl.LazyFrame | None,
-    windows: Windows | None,
-) -> SplitReport:
-    """Returns rows, users and items of each side, and the rows that neither side uses.
-
-    Args:
-        train: rows of the train window.
-        test: rows of the test window.
-        log: the whole log, None for a split by files.
-        windows: the windows, None for a split by files or by user.
-
-    Raises:
-        DataError: a side has no rows.
-    """
-    counts = [pl.len().alias("rows"), pl.col(USER_ID).n_unique(), pl.col(ITEM_ID).n_unique()]
-    lazy = [train.select(counts), test.select(counts)]
-    if log is not None and windows is not None:
-        unused = (windows.gap(log), windows.later(log), windows.earlier(log))
-        lazy += [rows.select(pl.len()) for rows in unused]
-    rows = [frame.row(0) for frame in pl.collect_all(lazy, engine="streaming")]
-    limits = _limits(windows)
-    for name, row in zip(("train", "test"), rows, strict=False):
-        if row[0] == 0:
-            raise DataError(Problem(_empty(name, limits[name]), f"split.{name}"))
-    gap, later, earlier = (row[0] for row in rows[2:]) if windows else (0, 0, 0)
-    train_side, test_side = (
-        Side(*limits[name], *row) for name, row in zip(("train", "test"), rows, strict=False)
-    )
-    return SplitReport(train_side, test_side, gap, later, earlier)
-
-
-def _limits(windows: Windows | None) -> dict[str, tuple[str | None, str | None]]:
-    """Returns start and end of each side as text."""
-    if windows is None:
-        return {"train": (None, None), "test": (None, None)}
-    start = as_text(windows.train_start) if windows.train_start else None
-    return {
-        "train": (start, as_text(windows.train_end)),
-        "test": (as_text(windows.cutoff), as_text(windows.test_end)),
-    }
-
-
-def _empty(side: str, limits: tuple[str | None, str | None]) -> str:
-    start, end = limits
-    where = f" from {start} to before {end}" if start else ""
-    return f"no {side} rows{where}"

@@ -12,7 +12,7 @@ from recoeval.columns import TIMESTAMP, TIMESTAMP_DTYPE
 from recoeval.data.failures import dtype_name
 from recoeval.errors import ConfigError, DataError, Problem, did_you_mean
 
-__all__ = ["TimestampUnit", "Zone", "lacks_zone", "normalise_times"]
+__all__ = ["TimestampUnit", "Zone", "can_lack_zone", "lacks_zone", "normalise_times"]
 
 TimestampUnit = Literal["s", "ms", "us", "iso"]
 
@@ -87,12 +87,25 @@ def lacks_zone(dtype: pl.DataType, unit: TimestampUnit | None) -> pl.Expr:
         [True, False]
     """
     column = pl.col(TIMESTAMP)
-    if dtype == pl.String and unit == "iso":
+    if not can_lack_zone(dtype, unit):
+        return column.is_not_null() & False
+    if dtype == pl.String:
         parts = column.str.extract_groups(_ISO)
         dated, zone = (parts.struct.field(name).is_not_null() for name in ("date", "zone"))
         return dated & ~zone
-    naive = dtype == pl.Date or (isinstance(dtype, pl.Datetime) and dtype.time_zone is None)
-    return column.is_not_null() & naive
+    return column.is_not_null()
+
+
+def can_lack_zone(dtype: pl.DataType, unit: TimestampUnit | None) -> bool:
+    """Returns whether a column of such times may hold one without a time zone of its own.
+
+    Args:
+        dtype: of the column `timestamp` as it was read.
+        unit: as for `normalise_times`.
+    """
+    if dtype == pl.String:
+        return unit == "iso"
+    return dtype == pl.Date or (isinstance(dtype, pl.Datetime) and dtype.time_zone is None)
 
 
 def _misfit(

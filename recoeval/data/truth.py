@@ -36,7 +36,9 @@ __all__ = [
     "find_relevant",
     "is_worth",
     "relevance_rule",
+    "relevant_mark",
     "train_rows",
+    "training_rule",
 ]
 
 # Beside the log's columns, which may have any name: when a row's user asks, and whether the row
@@ -248,6 +250,50 @@ def _relevant(
     return Relevant(pairs, counts, kinds)
 
 
+def relevant_mark(
+    rule: GroundTruth, schema: pl.Schema, *, source: str, cutoff: datetime | None
+) -> pl.Expr:
+    """Returns whether a row of the test window is relevant by the rule; never null.
+
+    Args:
+        rule: which rows are relevant; those after the horizon of a kind are not.
+        schema: the log's columns.
+        source: the log's name, for errors.
+        cutoff: start of all horizons, UTC; None: the rule alone decides.
+
+    Raises:
+        ConfigError: as `relevance_rule`.
+    """
+    marks = []
+    for kind in rule.kinds("ground_truth").values():
+        mark = _where(kind, schema, source)
+        if kind.horizon is not None and cutoff is not None:
+            end = pl.lit(cutoff, TIMESTAMP_DTYPE) + kind.horizon
+            mark = mark & (pl.col(TIMESTAMP) < end)
+        marks.append(mark.fill_null(False))
+    return pl.any_horizontal(marks)
+
+
+def training_rule(
+    schema: pl.Schema, training: TrainingRule, truth: GroundTruth, *, source: str
+) -> pl.Expr:
+    """Returns whether a row of the train window is a train row; may be null.
+
+    Args:
+        schema: the log's columns.
+        training: which rows count.
+        truth: the rule that decides where `training.where` is absent; of several kinds any.
+        source: the log's name, for errors.
+
+    Raises:
+        ConfigError: a bad rule.
+    """
+    if training.where is None:
+        return relevance_rule(truth, schema, source=source)
+    path = "training.where"
+    return compile_rule(training.where, schema, path=path, kind="boolean", source=source)
+
+
 def train_rows(
     rows: pl.LazyFrame, training: TrainingRule, truth: GroundTruth, *, source: str
 ) -> pl.LazyFrame:
@@ -267,11 +313,7 @@ def train_rows(
         DataError: a train row whose weight is null, not positive or infinite.
     """
     schema = rows.collect_schema()
-    if training.where is not None:
-        where, place = training.where, "training.where"
-        rows = rows.filter(compile_rule(where, schema, path=place, kind="boolean", source=source))
-    elif truth.rule is not None:
-        rows = rows.filter(relevance_rule(truth, schema, source=source))
+    rows = rows.filter(training_rule(schema, training, truth, source=source))
     if training.weight is None:
         return rows.with_columns(pl.lit(1.0).alias(WEIGHT))
     weight = compile_rule(

@@ -20,9 +20,11 @@ def refuse_gains(gains: pl.Series, measure: Measure) -> None:
         DataError: gains that are too large or too small, or that are not 1 where they must be.
     """
     metric = measure.metric
+    low, high = metric.gain_limits
+    if gains.is_empty() or (gains.min() == gains.max() == 1.0 and low <= 1.0 <= high):
+        return
     if measure.rel is not None:
         gains = gains.filter(gains >= measure.rel)
-    low, high = metric.gain_limits
     for bad, how in (
         (gains.filter(gains > high), f"above {high:g}, too large"),
         (gains.filter(gains < low), f"below {low:g}, too small"),
@@ -87,19 +89,18 @@ def refuse_quotas(queries: pl.DataFrame, measures: Sequence[Measure]) -> None:
         raise DataError(Problem(f"{text}; {asked[0]} reads it", place))
 
 
-def refuse_missing_scores(lists: pl.LazyFrame, measures: Sequence[Measure]) -> None:
+def refuse_missing_scores(unscored: int, rows: int, measures: Sequence[Measure]) -> None:
     """Refuses lists without scores where a measure cuts by score.
 
+    Args:
+        unscored: rows whose score is null or NaN.
+        rows: rows of the lists.
+        measures: what is asked for.
+
     Raises:
-        DataError: rows whose score is null or NaN.
+        DataError: there are such rows.
     """
     asked = [measure.label for measure in measures if measure.metric.needs_scores]
-    if not asked:
-        return
-    unknown = pl.col(SCORE).is_null() | pl.col(SCORE).is_nan()
-    bad, rows = (
-        lists.select(unknown.sum().alias("bad"), pl.len()).collect(engine="streaming").row(0)
-    )
-    if bad:
-        text = f"{bad} of {rows} rows have no score, and {asked[0]} cuts lists by score"
+    if asked and unscored:
+        text = f"{unscored} of {rows} rows have no score, and {asked[0]} cuts lists by score"
         raise DataError(Problem(text, f"lists.{SCORE}"))

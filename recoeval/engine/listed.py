@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from recoeval.columns import BUCKET, BUCKET_BY, ITEM_ID, QUERY_ID, QUOTA, RANK
-from recoeval.engine.kernel import PAIR, REMOVED
+from recoeval.engine.kernel import REMOVED
 from recoeval.metrics.base import Cut, Measure
 
 __all__ = ["count_listed", "cuts_of"]
@@ -32,7 +32,7 @@ def count_listed(
 
     Args:
         lists: delivered lists: query_id, item_id, rank 1..n.
-        removed: result of `kernel.find_removed` for the same lists.
+        removed: `removed` of `finding.find` for the same lists.
         cuts: where lists end.
         queries: query_id, quota if a cut reads it.
         groups: query_id and one String column a bucket split; None without buckets.
@@ -79,13 +79,13 @@ def _added(fine: pl.DataFrame, bucket: pl.Expr, split: str, names: Sequence[str]
 
 def _prepared(lists: pl.LazyFrame, removed: pl.LazyFrame) -> pl.LazyFrame:
     """Returns the rows that stay, with their rank 1..n. Lists that lose none stay as they are."""
-    rows = lists.select(*PAIR, RANK)
-    gone = removed.filter(REMOVED).select(*PAIR, RANK)
+    rows = lists.select(QUERY_ID, ITEM_ID, RANK)
+    gone = removed.filter(REMOVED).select(QUERY_ID, RANK)
     shorter = gone.select(QUERY_ID).unique()
     whole = rows.join(shorter, on=QUERY_ID, how="anti")
     left = (
         rows.join(shorter, on=QUERY_ID, how="semi")
-        .join(gone, on=[*PAIR, RANK], how="anti")
+        .join(gone, on=[QUERY_ID, RANK], how="anti")
         .sort(QUERY_ID, RANK)
         .with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(QUERY_ID).alias(RANK))
     )

@@ -1,26 +1,34 @@
-"""The engine of one machine: runs the kernel on the lists of one generator."""
+"""The engine of one machine: reduces lists to what is found in them, then scores the queries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from recoeval.columns import (
     BUCKET,
     BUCKET_BY,
+    CAUSE,
     GAIN,
     ITEM_ID,
     LABEL,
     QUERY_ID,
-    QUOTA,
     RANK,
     RELEVANT,
+    RETURNED,
     SCORE,
     USER_ID,
 )
+from recoeval.data.delivery import Tie
+from recoeval.data.listblocks import block_of
+from recoeval.data.listcheck import ListFacts
+from recoeval.data.pieces import map_pieces
+from recoeval.data.rowkeys import Ints
 from recoeval.engine import kernel
 from recoeval.engine.checks import (
     refuse_gains,
@@ -28,14 +36,17 @@ from recoeval.engine.checks import (
     refuse_missing_scores,
     refuse_quotas,
 )
-from recoeval.engine.listed import count_listed, cuts_of
+from recoeval.engine.losses import Causes
+from recoeval.engine.numbering import Numbering
 from recoeval.engine.parts import Part
-from recoeval.engine.sums import sum_lists, sum_rows, terms_of
-from recoeval.metrics.base import Measure
+from recoeval.engine.piece import Known, Piece, join_pieces, piece_of
+from recoeval.engine.sums import terms_of
+from recoeval.metrics.base import DELIVERED, Measure, Table
 
 __all__ = ["Scored", "Scorer"]
 
-PAIR = (QUERY_ID, ITEM_ID)
+QUERIES_AT_ONCE = 200_000
+"""Queries that are scored together: tables of one row a query are wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +57,45 @@ class Scored:
 
     Args:
         per_query: result of `kernel.score_queries`; null where a restricted truth is empty.
-        hits: query_id, item_id, rank (prepared, at any depth), gain.
-        lost: query_id, item_id, gain, cause: the relevant pairs that are in no prepared list.
+        found: item_id (number of the pair: its row in `truth`), rank (prepared, at any depth).
+        missed: item_id (number of the pair), cause: the relevant pairs that are in no prepared
+            list.
         sliced: bucket_by, bucket, then as per_query: one row a query whose part of the truth is
             not empty; accuracy metrics only.
         listed: bucket_by, bucket, item_id, one Int64 column a cut ("@10"): in how many prepared
             lists; without columns of counts when no catalogue metric is asked for.
+        truth: query_id, item_id, gain of all relevant pairs.
+        facts: what was found when the rows of the lists were checked.
+        lists: all lists, also those of queries that are not evaluated.
+        strangers: lists of queries that are not evaluated.
     """
 
     per_query: pl.DataFrame
-    hits: pl.DataFrame
-    lost: pl.DataFrame
+    found: pl.DataFrame
+    missed: pl.DataFrame
     sliced: pl.DataFrame
     listed: pl.DataFrame
+    truth: pl.DataFrame
+    facts: ListFacts
+    lists: int
+    strangers: int
+
+    @property
+    def hits(self) -> pl.DataFrame:
+        """query_id, item_id, rank (prepared, at any depth), gain."""
+        pairs = self.truth[self.found[ITEM_ID]]
+        return pairs.select(QUERY_ID, ITEM_ID, self.found[RANK], GAIN)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was read: the facts, lists, and lists_without_query."""
+        counted = {"lists": self.lists, "lists_without_query": self.strangers}
+        return {**asdict(self.facts), **counted}
+
+    @property
+    def lost(self) -> pl.DataFrame:
+        """query_id, item_id, gain, cause: the relevant pairs that are in no prepared list."""
+        return self.truth[self.missed[ITEM_ID]].with_columns(self.missed[CAUSE].cast(pl.String))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +104,25 @@ class Scorer:
 
     Args:
         queries: query_id, user_id of the evaluated queries; quota if a measure is cut there.
-        truth: query_id, item_id, gain; distinct pairs after all policies, sorted.
+        numbering: the truth, and the numbers of queries and pairs.
         measures: what is asked for.
         whole: the truth with its sums.
         slices: parts of the truth by name.
         seen: distinct (query_id, item_id) pairs, or None when unknown.
-        drop_seen: whether seen rows leave the lists.
         without_relevant: value of queries without relevant items.
-        exposed: distinct (query_id, item_id) pairs that were shown, or None when unknown.
-        catalogue: item_id, one row an item, or None when unknown.
-        groups: query_id and one String column a bucket split, for catalogue metrics.
-        reach: query_id, item_id, unavailable, cold_item, cold_user; None: nothing is known.
+        known: what lists are held against.
+        causes: why a pair may be out of reach.
     """
 
     queries: pl.DataFrame
-    truth: pl.DataFrame
+    numbering: Numbering
     measures: tuple[Measure, ...]
     whole: Part
     slices: Mapping[str, Part]
     seen: pl.LazyFrame | None
-    drop_seen: bool
     without_relevant: Literal["zero", "one"]
-    exposed: pl.LazyFrame | None
-    catalogue: pl.DataFrame | None
-    groups: pl.DataFrame | None
-    reach: pl.DataFrame | None
+    known: Known
+    causes: Causes
 
     @classmethod
     def of(
@@ -136,106 +167,152 @@ class Scorer:
         refuse_quotas(queries, measures)
         for measure in measures:
             refuse_gains(truth[GAIN], measure)
-        pairs = truth.select(*PAIR, GAIN).sort(PAIR)
+        numbering = Numbering.of(queries, truth)
+        number = pl.int_range(pl.len(), dtype=pl.UInt32).alias(QUERY_ID)
+        asked = numbering.queries.with_columns(number)
+        pairs, numbered = numbering.pairs.lazy(), asked.lazy()
         parts = {
-            name: Part.of(pairs.lazy(), measures, labels=labels, queries=queries.lazy())
+            name: Part.of(pairs, measures, labels=numbering.number_pairs(labels), queries=numbered)
             for name, labels in (slices or {}).items()
         }
+        tables: tuple[Table, ...] = ("delivered", "unknown", "exposed")
+        known = Known(
+            tuple(measures),
+            {table: terms_of(measures, table) for table in tables},
+            asked,
+            numbering.index,
+            None if seen is None else numbering.index_of(seen),
+            drop_seen,
+            None if exposed is None else numbering.index_of(exposed),
+            None if catalogue is None else pl.DataFrame({ITEM_ID: catalogue}),
+            None if groups is None else numbering.number_queries(groups),
+        )
         return cls(
             queries,
-            pairs,
+            numbering,
             tuple(measures),
-            Part.of(pairs.lazy(), measures, queries=queries.lazy()),
+            Part.of(pairs, measures, queries=numbered),
             parts,
             seen,
-            drop_seen,
             without_relevant,
-            exposed,
-            None if catalogue is None else pl.DataFrame({ITEM_ID: catalogue}),
-            groups,
-            reach,
+            known,
+            Causes.of(numbering, reach),
         )
+
+    @property
+    def truth(self) -> pl.DataFrame:
+        """query_id, item_id, gain; distinct pairs after all policies, sorted."""
+        return self.numbering.truth
+
+    @property
+    def drop_seen(self) -> bool:
+        """Whether seen rows leave the lists."""
+        return self.known.drop_seen
 
     @property
     def relevant(self) -> pl.DataFrame:
         """query_id, user_id, relevant (|R|, 0 for queries without truth)."""
-        sizes = self.whole.truth_sums[None].select(QUERY_ID, RELEVANT)
-        joined = self.queries.join(sizes, on=QUERY_ID, how="left", maintain_order="left")
-        return joined.with_columns(pl.col(RELEVANT).fill_null(0))
+        sizes = np.diff(self.numbering.index.starts)
+        numbers = self.numbering.numbers(self.queries[QUERY_ID])
+        return self.queries.select(QUERY_ID, USER_ID, pl.Series(RELEVANT, sizes[numbers]))
 
     def score(
         self,
         lists: pl.LazyFrame,
         queries: pl.DataFrame | None = None,
         *,
+        what: str = "lists",
+        tie: Tie = "ascending",
         depth: int | None = None,
         serves_cold_users: bool = True,
         serves_cold_items: bool = True,
+        threads: int = 1,
     ) -> Scored:
-        """Returns what these lists give.
+        """Returns what these lists give; they are read piece by piece and never held whole.
 
         Args:
-            lists: delivered lists of one generator: query_id, item_id, rank 1..n, score.
+            lists: lists of one generator, of `read_lists`: query_id, item_id, rank or score or
+                both, in any order of the rows.
             queries: the block of evaluated queries to score; None means all of them.
+            what: name of the lists in errors.
+            tie: order of equal scores by item id, where there is no rank.
             depth: where the lists end; the row after it is read by nothing but the test for
                 ties at that depth. None: they end where they end.
             serves_cold_users: whether the generator can serve users without a train row.
             serves_cold_items: whether it can list items without one.
+            threads: pieces that are worked on at a time.
 
         Raises:
-            DataError: lists without scores where a measure cuts by score.
+            DataError: rows that cannot be read, or no scores where a measure cuts by score.
         """
-        block, truth = self.queries, self.truth.lazy()
-        if queries is not None:
-            block = self._block(queries)
-            truth = truth.join(block.lazy(), on=QUERY_ID, how="semi", maintain_order="left")
-        score = pl.col(SCORE) if SCORE in lists.collect_schema() else pl.lit(None, pl.Float64)
-        columns = (QUERY_ID, ITEM_ID, RANK, score.alias(SCORE))
-        whole = lists.select(columns).join(block.lazy().select(QUERY_ID), on=QUERY_ID, how="semi")
-        asked = whole if depth is None else whole.filter(pl.col(RANK) <= depth)
-        refuse_missing_scores(asked, self.measures)
-        # Whatever reads the lists streams; what is left of them is sparse.
-        by_score = any(measure.metric.needs_scores for measure in self.measures)
-        removed = _stream(kernel.find_removed(asked, self.seen, drop_seen=self.drop_seen)).lazy()
-        hits = _stream(kernel.find_hits(asked, truth, removed, scores=by_score))
-        lost = kernel.find_lost(
-            truth,
-            hits.lazy(),
-            removed,
-            None if self.reach is None else self.reach.lazy(),
-            serves_cold_users=serves_cold_users,
-            serves_cold_items=serves_cold_items,
-        ).collect()
-        sums = _stream(sum_lists(whole, self.measures, block.lazy(), depth=depth)).lazy()
-        marked = [_stream(rows).lazy() for rows in self._marked(asked, block.lazy())]
-        known = kernel.join_lists(block.lazy(), sums, removed, self.measures, marked=marked)
-        facts = known.collect().lazy()
-        per_query = self.whole.score(facts, hits.lazy(), lost.lazy(), self.without_relevant)
+        numbers = self.numbering.numbers((self.queries if queries is None else queries)[QUERY_ID])
+        # The last one is that of -1: not evaluated.
+        wanted = np.zeros(self.numbering.queries.height + 1, dtype=bool)
+        wanted[numbers] = True
+
+        def work(rows: pl.DataFrame, starts: Ints | None) -> Piece:
+            block = block_of(rows, starts, what=what, tie=tie)
+            own = self.numbering.numbers(block.queries)
+            asked = np.where(wanted[own], own, -1)
+            return piece_of(block, asked, self.known, depth=depth)
+
+        kept = [name for name in (RANK, SCORE) if name in lists.collect_schema()]
+        rows = lists.select(QUERY_ID, ITEM_ID, *kept)
+        pieces = map_pieces(rows, work, join_pieces, threads=threads)
+        whole = join_pieces(pieces)
+        refuse_missing_scores(whole.unscored, whole.rows, self.measures)
+        causes = self.causes.of_generator(
+            cold_users=serves_cold_users, cold_items=serves_cold_items
+        )
+        with ThreadPoolExecutor(threads) as pool:
+            tables = list(
+                pool.map(
+                    lambda part: self._tables(part[0], part[1], causes), _parts(pieces, numbers)
+                )
+            )
+        per_query, missed, sliced = (pl.concat(each) for each in zip(*tables, strict=True))
+        # In the order of the queries, also where they were scored in several parts.
+        if not np.array_equal(per_query[QUERY_ID].to_numpy(), numbers):
+            place = np.empty(self.numbering.queries.height, np.int64)
+            place[per_query[QUERY_ID].to_numpy()] = np.arange(per_query.height)
+            per_query = per_query[place[numbers]]
         return Scored(
-            per_query,
-            hits.select(*PAIR, RANK, GAIN),
-            lost,
-            self._sliced(facts, hits, lost),
-            self._listed(asked, removed, block),
+            self.numbering.decode(per_query),
+            whole.found.hits.select(ITEM_ID, RANK),
+            missed,
+            self.numbering.decode(sliced) if self.slices else sliced,
+            whole.listed,
+            self.truth,
+            whole.facts,
+            whole.lists,
+            whole.strangers,
         )
 
-    def _block(self, queries: pl.DataFrame) -> pl.DataFrame:
-        """Returns the queries with their quotas, if measures read them."""
-        known = queries.select(QUERY_ID, USER_ID)
-        if QUOTA not in self.queries.columns:
-            return known
-        quotas = self.queries.select(QUERY_ID, QUOTA)
-        return known.join(quotas, on=QUERY_ID, how="left", maintain_order="left")
+    @property
+    def _kept(self) -> set[str]:
+        """The columns of PER_QUERY, and what pooled averages read."""
+        names = {QUERY_ID, USER_ID, RELEVANT, RETURNED, DELIVERED}
+        for measure in self.measures:
+            sides = measure.pooled() or ()
+            names |= {measure.label, *(name for side in sides for name in side.meta.root_names())}
+        return names
 
-    def _marked(self, lists: pl.LazyFrame, queries: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
-        """Yields the sums over rows outside the catalogue, and over rows that were shown."""
-        unknown, exposed = (terms_of(self.measures, name) for name in ("unknown", "exposed"))
-        if unknown and self.catalogue is not None:
-            rows = lists.join(self.catalogue.lazy(), on=ITEM_ID, how="anti")
-            yield sum_rows(rows, unknown, queries)
-        if exposed and self.exposed is not None:
-            rows = lists.join(self.exposed.select(PAIR), on=PAIR, how="semi")
-            yield sum_rows(rows, exposed, queries)
+    def _tables(
+        self, piece: Piece, numbers: Ints, causes: Causes
+    ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        """Returns per_query, missed and sliced of some queries, with numbers for ids."""
+        block = self.known.queries[numbers].lazy()
+        marked = [each.lazy() for each in piece.marked]
+        removed = piece.found.removed.lazy()
+        joined = kernel.join_lists(block, piece.sums.lazy(), removed, self.measures, marked=marked)
+        facts = joined.collect().lazy()
+        gains = self.numbering.pairs[GAIN]
+        hits = piece.found.hits
+        hits = hits.with_columns(gains.gather(hits[ITEM_ID]))
+        lost = causes.lost(numbers, piece.found)
+        scores = self.whole.score(facts, hits.lazy(), lost.lazy(), self.without_relevant)
+        per_query = scores.select(name for name in scores.columns if name in self._kept)
+        return per_query, lost.select(ITEM_ID, CAUSE), self._sliced(facts, hits, lost)
 
     def _sliced(self, facts: pl.LazyFrame, hits: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame:
         """Returns the scores by parts of the truth."""
@@ -245,24 +322,27 @@ class Scorer:
             )
             for name, part in self.slices.items()
         ]
-        empty = pl.DataFrame(schema={BUCKET_BY: pl.String, BUCKET: pl.String})
-        return pl.concat(tables) if tables else empty
-
-    def _listed(
-        self, lists: pl.LazyFrame, removed: pl.LazyFrame, block: pl.DataFrame
-    ) -> pl.DataFrame:
-        """Returns how often items are listed, if a measure reads it."""
-        cuts = cuts_of(self.measures)
-        if not cuts:
-            return pl.DataFrame(
-                schema={
-                    BUCKET_BY: pl.String,
-                    BUCKET: pl.String,
-                    ITEM_ID: self.truth.schema[ITEM_ID],
-                }
-            )
-        return count_listed(lists, removed, cuts, block.lazy(), self.groups)
+        empty = {BUCKET_BY: pl.String, BUCKET: pl.String}
+        return pl.concat(tables) if tables else pl.DataFrame(schema=empty)
 
 
-def _stream(rows: pl.LazyFrame) -> pl.DataFrame:
-    return rows.collect(engine="streaming")
+def _parts(pieces: Sequence[Piece], numbers: Ints) -> Iterator[tuple[Piece, Ints]]:
+    """Yields queries that are scored together, and the piece with their lists.
+
+    Args:
+        pieces: all lists.
+        numbers: all queries, with and without lists.
+    """
+    groups: list[list[Piece]] = [[]]
+    for piece in pieces:
+        if sum(each.sums.height for each in groups[-1]) >= QUERIES_AT_ONCE:
+            groups.append([])
+        groups[-1].append(piece)
+    left = np.zeros(numbers.max(initial=0) + 1, dtype=bool)
+    left[numbers] = True
+    for group in groups[:-1]:
+        piece = join_pieces(group)
+        own = piece.sums[QUERY_ID].to_numpy()
+        left[own] = False
+        yield piece, own
+    yield join_pieces(groups[-1]), numbers[left[numbers]]

@@ -10,15 +10,50 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-__all__ = ["mean_runs", "sum_runs"]
+__all__ = ["mean_runs", "number_runs", "runs_of", "sum_runs"]
 
 
 def _runs(rows: pl.DataFrame, keys: Sequence[str]) -> tuple[np.ndarray, pl.DataFrame]:
     """Returns the number of the run of each row, and the keys of each run."""
-    run = rows.select(pl.struct(keys).rle_id()).to_series()
-    heads = rows.select(keys).filter(run.is_first_distinct())
-    return run.to_numpy(), heads
+    heads, lengths = runs_of(rows, keys)
+    return np.repeat(np.arange(len(lengths)), lengths), heads
+
+
+def _starts(rows: pl.DataFrame, keys: Sequence[str]) -> NDArray[np.int64]:
+    """Returns where the runs start."""
+    changed = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
+    first = pl.int_range(pl.len()) == 0
+    return np.flatnonzero(rows.select(pl.any_horizontal(*changed, first)).to_series().to_numpy())
+
+
+def runs_of(rows: pl.DataFrame, keys: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Returns the keys of each run of equal keys, and how many rows it has.
+
+    Args:
+        rows: sorted, so that equal keys stand together.
+        keys: columns that name a run.
+    """
+    starts = _starts(rows, keys)
+    heads = rows.select(pl.col(keys).gather(starts))
+    return heads, np.diff(np.append(starts, rows.height))
+
+
+def number_runs(rows: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
+    """Returns the place of each row within its run of equal keys, from 1 (Int64).
+
+    Args:
+        rows: sorted, so that equal keys stand together.
+        keys: columns that name a run.
+
+    Example:
+        >>> number_runs(pl.DataFrame({"q": ["a", "a", "b"]}), ["q"]).to_list()
+        [1, 2, 1]
+    """
+    starts = _starts(rows, keys)
+    lengths = np.diff(np.append(starts, rows.height))
+    return pl.Series(np.arange(1, rows.height + 1) - np.repeat(starts, lengths))
 
 
 def sum_runs(rows: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:

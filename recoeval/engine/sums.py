@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import polars as pl
 
 from recoeval.columns import GAIN, ITEM_ID, QUERY_ID, QUOTA, RANK, RELEVANT, SCORE
-from recoeval.engine.ordered import sum_runs
+from recoeval.data.ordering import in_order
+from recoeval.engine.ordered import number_runs, runs_of, sum_runs
 from recoeval.metrics.base import DELIVERED, DISCOUNT, HIT_NUMBER, TIED, Measure, Table, Term
 from recoeval.metrics.cuts import discounts
 
 __all__ = ["sum_found", "sum_lists", "sum_rows", "sum_truth", "terms_of"]
+
+_SIZE = "|R|"
 
 
 def terms_of(measures: Iterable[Measure], table: Table) -> tuple[Term, ...]:
@@ -58,8 +62,12 @@ def _sum_sorted(rows: pl.LazyFrame, terms: Sequence[Term], keys: Sequence[str]) 
     )
 
 
-def _number_by(keys: Sequence[str]) -> pl.Expr:
-    return pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(keys)
+def _numbered(rows: pl.LazyFrame, keys: Sequence[str], name: str) -> pl.LazyFrame:
+    """Returns sorted rows with their place among the rows of their key, from 1."""
+    schema = pl.Schema({**rows.collect_schema(), name: pl.Int64()})
+    return rows.map_batches(
+        lambda frame: frame.with_columns(number_runs(frame, keys).alias(name)), schema=schema
+    )
 
 
 def _with_discount(rows: pl.LazyFrame, depth: int | None) -> pl.LazyFrame:
@@ -103,18 +111,41 @@ def sum_truth(
     Returns:
         The keys, relevant (Int64, |R|), one column a sum over the truth; sorted by the keys.
     """
-    size = Term("truth", RELEVANT, pl.lit(1, pl.Int64))
-    terms = terms_of(measures, "truth")
-    if not terms:
-        return truth.group_by(keys).agg(pl.len().cast(pl.Int64).alias(RELEVANT)).sort(keys)
-    more = [QUOTA] if QUOTA in _read_by(terms) else []
+    terms = (Term("truth", RELEVANT, pl.lit(1, pl.Int64)), *terms_of(measures, "truth"))
+    depth = _depth(measures)
+    rows = truth.select(*keys, ITEM_ID, GAIN, *([QUOTA] if QUOTA in _read_by(terms) else []))
+    plan = _sum_by_gain(rows, terms, keys, depth)
+    if QUOTA in _read_by(terms):
+        return plan
+
+    def summed(frame: pl.DataFrame) -> pl.DataFrame:
+        if frame[GAIN].min() == frame[GAIN].max():
+            return _sum_equal(frame, terms, keys, depth)
+        return _sum_by_gain(frame.lazy(), terms, keys, depth).collect()
+
+    return rows.map_batches(summed, schema=plan.collect_schema())
+
+
+def _sum_by_gain(
+    rows: pl.LazyFrame, terms: Sequence[Term], keys: Sequence[str], depth: int | None
+) -> pl.LazyFrame:
+    """Returns the sums over the truth by falling gain."""
     descending = [*(False for _ in keys), True, False]
-    ranked = (
-        truth.select(*keys, ITEM_ID, GAIN, *more)
-        .sort(*keys, GAIN, ITEM_ID, descending=descending)
-        .with_columns(_number_by(keys).alias(RANK))
-    )
-    return _sum_sorted(_with_discount(ranked, _depth(measures)), (size, *terms), keys)
+    ranked = _numbered(rows.sort(*keys, GAIN, ITEM_ID, descending=descending), keys, RANK)
+    return _sum_sorted(_with_discount(ranked, depth), terms, keys)
+
+
+def _sum_equal(
+    rows: pl.DataFrame, terms: Sequence[Term], keys: Sequence[str], depth: int | None
+) -> pl.DataFrame:
+    """Returns the sums where all gains are the same: they depend on |R| alone."""
+    heads, lengths = runs_of(in_order(rows, *keys, ITEM_ID), keys)
+    sizes, which = np.unique(lengths, return_inverse=True)
+    gain = pl.repeat(rows[GAIN].max(), int(sizes.sum()), dtype=pl.Float64, eager=True)
+    size = pl.Series(_SIZE, np.repeat(sizes, sizes))
+    sample = pl.DataFrame([size, size.alias(ITEM_ID), gain.alias(GAIN)])
+    sums = _sum_by_gain(sample.lazy(), terms, (_SIZE,), depth).collect()
+    return heads.hstack(sums.drop(_SIZE)[which])
 
 
 def sum_lists(
@@ -179,7 +210,7 @@ def sum_found(
         if QUOTA in read:
             found = found.join(lists.select(QUERY_ID, QUOTA), on=QUERY_ID, maintain_order="left")
         if HIT_NUMBER in read:
-            found = found.with_columns(_number_by(keys).alias(HIT_NUMBER))
+            found = _numbered(found, keys, HIT_NUMBER)
         if DISCOUNT in read:
             found = _with_discount(found, _depth(measures))
         sums = _sum_sorted(found, hit_terms, keys)

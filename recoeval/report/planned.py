@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -35,8 +36,8 @@ def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
     Args:
         plan: config (its path); inputs (for each how it is read, and columns_found); rules,
             generators, buckets (settings by name); constraints (constraint, generators,
-            severity, confidence); metrics, baselines, notes (texts); depth (items of a
-            trained list); output (the folder of the run).
+            severity, confidence); estimate (see `estimate_table`); metrics, baselines, notes
+            (texts); depth (items of a trained list); output (the folder of the run).
     """
     inputs = [
         (_bare(name), WORDS.get(key, key), _pairs(value) if key == FOUND else flow(value, top=True))
@@ -68,8 +69,49 @@ def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
         Paragraph("", (Word(f"{plan['config']}: ok", "strong"),)),
         *(table for table in tables if table.rows),
         *(Paragraph(title, (Word(text, "plain"),)) for title, text in lines.items() if text),
+        estimate_table(plan["estimate"]),
         *([Paragraph("Notes", notes)] if notes else []),
     )
+
+
+def estimate_table(found: Mapping[str, Any]) -> Table:
+    """Returns about what a run takes, stage by stage; two digits, since it is no measurement.
+
+    Args:
+        found: stages (stage, rows, seconds, memory_mb; null: not known); seconds,
+            peak_memory_mb; whole (whether all is known); queries_from.
+    """
+    rows = [
+        (each["stage"], each["rows"], *_about(each["seconds"], each["memory_mb"]))
+        for each in found["stages"]
+    ]
+    whole = _about(found["seconds"], found["peak_memory_mb"])
+    rows.append(("the run" if found["whole"] else "the run, at least", None, *whole))
+    columns = (
+        Column("stage", key=True, right=False),
+        *(Column(title) for title in ("rows", "seconds", "MB")),
+    )
+    notes = (
+        "an estimate for two cores, as if no rule left rows out",
+        f"queries: about {found['queries_from']}",
+    )
+    return Table("About what it takes", columns, (Group(None, tuple(rows)),), notes)
+
+
+def _about(*values: float | None) -> list[str | None]:
+    """Returns numbers with two digits that count, from 1 on.
+
+    Example:
+        >>> _about(0.21, 7.6, 1234.0, None)
+        ['<1', '8', '1,200', None]
+    """
+    return [None if value is None else _two_digits(value) for value in values]
+
+
+def _two_digits(value: float) -> str:
+    if value < 1:
+        return "<1"
+    return f"{round(value, min(0, 1 - math.floor(math.log10(value)))):,.0f}"
 
 
 def deep_sections(found: Mapping[str, Any]) -> tuple[Section, ...]:

@@ -44,6 +44,8 @@ _TRUTH_STEPS: Final = (
     ("relevant_rows", "relevant rows"),
     ("repeated_truth_rows", "rows that repeat a pair"),
     ("relevant_pairs", "relevant pairs of query and item"),
+    ("users_to_sample", "users to take a sample of"),
+    ("sampled_users", "users in the sample: all that follows is theirs alone"),
     ("dropped_repeats", "pairs dropped: seen before"),
     ("dropped_cold_users", "pairs dropped: user without a train row"),
     ("dropped_cold_items", "pairs dropped: item without a train row"),
@@ -193,7 +195,17 @@ def _heading(results: Results) -> Paragraph:
     lines = [Word("  ".join(named), "strong")]
     width = max(map(len, results.given), default=0)
     lines += [Word(f"{key:<{width}}  {said}", "plain") for key, said in results.given.items()]
+    lines += _sample_line(facts.get("truth", {}))
     return Paragraph("", tuple(lines))
+
+
+def _sample_line(counts: Mapping[str, int]) -> list[Word]:
+    """Returns that the numbers are those of a sample, if they are."""
+    if "sampled_users" not in counts:
+        return []
+    chosen, whole = counts["sampled_users"], counts["users_to_sample"]
+    text = f"A sample of the users: {chosen:,} of {whole:,}; all numbers are theirs alone"
+    return [Word(text, "doubt")]
 
 
 def _data(facts: Mapping[str, Any]) -> Table | None:

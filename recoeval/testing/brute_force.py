@@ -15,6 +15,7 @@ from recoeval.testing.preparation import (
     apply_policies,
     choose_policies,
     delivered_lists,
+    is_sampled,
     owners_of,
     query_of,
     truth_of,
@@ -39,6 +40,8 @@ def oracle(
     unserved: Mapping[str, Collection[str]] | None = None,
     policies: Mapping[str, str] | None = None,
     tie: str = "ascending",
+    sample_users: float = 1,
+    seed: int = 7,
 ) -> OracleResult:
     """Returns all values of docs/definitions.md, computed by brute force.
 
@@ -59,6 +62,8 @@ def oracle(
         unserved: generator -> "cold_item" and "cold_user", as far as it cannot serve them.
         policies: zero_relevant, repeats, cold_users, cold_items.
         tie: order of item ids at equal scores; "descending" as in TREC files.
+        sample_users: share of the users that is evaluated, by hash.
+        seed: of the hash.
 
     Raises:
         ConfigError: unknown metric, option or policy; a policy that needs `users`; a metric
@@ -80,11 +85,17 @@ def oracle(
     if facts.catalogue is None and any(metric.name == "recall_ceiling" for metric in wanted):
         raise ConfigError("recall_ceiling needs train data or items")
 
-    relevant = apply_policies(truth_of(truth), owners, facts, chosen)
+    asked = {
+        query: gains
+        for query, gains in truth_of(truth).items()
+        if is_sampled(owners.get(query, query), sample_users, seed)
+    }
+    relevant = apply_policies(asked, owners, facts, chosen)
     evaluated = dict(relevant)
     if chosen["zero_relevant"] != "skip":
         for query in universe_of(universe, owners, {query_of(row) for row in truth}):
-            evaluated.setdefault(query, {})
+            if is_sampled(owners.get(query, query), sample_users, seed):
+                evaluated.setdefault(query, {})
     if chosen["zero_relevant"] == "error" and len(evaluated) > len(relevant):
         without = [query for query, gains in evaluated.items() if not gains]
         raise DataError(f"{len(without)} queries have no relevant item, e.g. {some(without)}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Final
 
 from recoeval.errors import ConfigError, DataError
@@ -14,6 +16,7 @@ __all__ = [
     "apply_policies",
     "choose_policies",
     "delivered_lists",
+    "is_sampled",
     "owners_of",
     "query_of",
     "truth_of",
@@ -106,6 +109,18 @@ def universe_of(
         else:
             user: Id = one["user_id"] if isinstance(one, Mapping) else one
             yield from [q for q in asked if owners.get(q, q) == user] or [user]
+
+
+def is_sampled(user: Id, share: float, seed: int) -> bool:
+    """Returns whether a user is in the sample: the hash against the share of all hashes.
+
+    Args:
+        user: id of the user; of an integer the decimal digits are hashed.
+        share: of the users, above 0, at most 1; as it is written in decimals.
+        seed: of the run.
+    """
+    digest = hashlib.sha256(f"{seed}:{user}".encode()).hexdigest()
+    return Fraction(int(digest[:16], 16), 16**16) < Fraction(str(share))
 
 
 def delivered_lists(recs: Iterable[Row], tie: str) -> dict[str, dict[Id, tuple[Row, ...]]]:

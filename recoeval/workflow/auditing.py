@@ -11,6 +11,7 @@ from recoeval.analysis.findings import Finding, in_order
 from recoeval.analysis.health import audit_health, health_of
 from recoeval.analysis.results import Evaluation, merge_folds
 from recoeval.analysis.selfcheck import self_check
+from recoeval.columns import FIRST
 from recoeval.workflow.config import Config
 from recoeval.workflow.logs import Log
 from recoeval.workflow.preparation import Prepared
@@ -85,11 +86,13 @@ def view_of(config: Config, log: Log, prepared: Prepared) -> AuditView:
         train_rows=prepared.train.rows,
         truth=prepared.truth,
         background=prepared.background,
+        users=prepared.users,
+        items=prepared.items if log.whole is not None else prepared.items.drop(FIRST, strict=False),
+        repeats=prepared.repeats,
         ground_truth=config.ground_truth,
         training=config.training,
         seen=config.seen,
         windows=fold.windows,
-        whole=log.whole,
         log_end=log.end,
         fold=fold.number,
     )

@@ -21,6 +21,7 @@ from recoeval.data.buckets import Bucket
 from recoeval.data.exposures import Exposures
 from recoeval.data.folds import LeaveLast, Rolling
 from recoeval.data.items import Items
+from recoeval.data.sampling import SampleShare, Seed
 from recoeval.data.sources import Source
 from recoeval.data.splits import FileSplit, TimeSplit
 from recoeval.data.truth import GroundTruth, SeenRule, TrainingRule
@@ -105,7 +106,7 @@ class Config(Component):
 
     name: Name = "recoeval"
     """Name of the run's folder."""
-    seed: Annotated[int, Strict(), Field(ge=0, lt=2**32)] = 7
+    seed: Seed = 7
     """Seed of everything random."""
     stage: StageName | None = None
     """What the lists are for: gives `metrics` and `k` where they are absent, and notes."""
@@ -129,6 +130,8 @@ class Config(Component):
     """What a list may not contain again."""
     exposures: Exposures | None = None
     """What was shown in the test window."""
+    sample_users: SampleShare | None = None
+    """Share of the users that is evaluated, by hash; training uses everyone. Default: all."""
     generators: Annotated[dict[Name, AnyGenerator], Field(min_length=1)]
     """What produces lists, by name."""
     baselines: tuple[str, ...] = ()

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from recoeval.analysis.audit import audit_log
+from recoeval.analysis.evaluator import Evaluator
 from recoeval.analysis.findings import Finding, in_order
 from recoeval.analysis.selfcheck import SelfCheck
 from recoeval.columns import QUERY_ID
-from recoeval.evaluation import Evaluator
 from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.auditing import examine, join_health
 from recoeval.workflow.config import Loaded, wanted_measures

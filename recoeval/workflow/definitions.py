@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from recoeval.data.buckets import Bucket
+from recoeval.data.sampling import sample_definition
 from recoeval.data.scales import Edges
 from recoeval.data.truth import GroundTruth
 from recoeval.workflow.config import Config
@@ -44,6 +45,7 @@ def rules_of(settings: Mapping[str, Any]) -> dict[str, Any]:
         "seen": seen.get("where", "train rows"),
         "seen_window": seen.get("window"),
         **_of_roles(settings),
+        **sample_definition(settings.get("sample_users"), settings["seed"]),
     }
 
 

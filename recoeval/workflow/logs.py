@@ -17,8 +17,8 @@ from recoeval.data.queries import queries_of_users
 from recoeval.data.sources import (
     LogFacts,
     Source,
-    check_interactions,
     count_naive_times,
+    look_at,
     scan_interactions,
 )
 from recoeval.data.splits import FileSplit, TimeSplit, Windows, ends_of, find_windows, since
@@ -71,10 +71,6 @@ class Fold:
         if window is not None and self.cutoffs is not None:
             return self.cutoffs.recent(rows, window)
         return rows.filter(since(self.train_end, window))
-
-    def universe(self) -> pl.DataFrame:
-        """Returns the queries of the users with test rows: query_id, user_id, query_time."""
-        return self.asked_by(self.test.select(USER_ID))
 
     def asked_by(self, users: pl.LazyFrame) -> pl.DataFrame:
         """Returns the queries of users: query_id, user_id, query_time; sorted by user_id."""
@@ -164,6 +160,9 @@ def open_log(config: Config, *, now: datetime, frame: object | None = None) -> L
         raw = {path: _scan(each, path, frame) for path, each in sources.items()}
         renamed = count_aliases(_ids_of(raw), aliases, path="canonical_items")
     left, dropped = leave_out_users({path: each.rows for path, each in read.items()}, config.users)
+    if dropped:
+        # Their rows are in conflict no more.
+        read = {path: replace(each, conflicts=None) for path, each in read.items()}
     read = {path: replace(each, rows=left[path]) for path, each in read.items()}
     roles = read_roles(config, aliases, _ids_of(left)).counting(renamed, dropped)
     if isinstance(config.split, FileSplit):
@@ -171,8 +170,10 @@ def open_log(config: Config, *, now: datetime, frame: object | None = None) -> L
         return Log((fold,), None, read, said, roles)
     whole = left["interactions"]
     require_times(whole.collect_schema())
+    # With users left out the log may begin later, or end earlier, than its check found.
+    ends = None if dropped else read["interactions"].facts.ends
     with reading("interactions"):
-        folds = _folds(config, config.split, whole, said["interactions"])
+        folds = _folds(config, config.split, whole, said["interactions"], ends)
     return Log(folds, whole, read, said, roles)
 
 
@@ -192,7 +193,11 @@ def require_times(log: pl.Schema) -> None:
 
 
 def _folds(
-    config: Config, split: TimeSplit | Rolling | LeaveLast, rows: pl.LazyFrame, said: str
+    config: Config,
+    split: TimeSplit | Rolling | LeaveLast,
+    rows: pl.LazyFrame,
+    said: str,
+    ends: tuple[datetime, datetime] | None,
 ) -> tuple[Fold, ...]:
     if isinstance(split, LeaveLast):
         rule = relevance_rule(config.ground_truth, rows.collect_schema(), source=said)
@@ -201,9 +206,9 @@ def _folds(
         _, train_end = ends_of(train)
         return (Fold(0, train, cutoffs.test(rows), train_end, cutoffs=cutoffs),)
     if isinstance(split, Rolling):
-        windows = roll_windows(split, rows)
+        windows = roll_windows(split, rows, ends)
     else:
-        windows = (find_windows(split, rows),)
+        windows = (find_windows(split, rows, ends),)
     return tuple(
         Fold(number, each.train(rows), each.test(rows), each.train_end, each)
         for number, each in enumerate(windows)
@@ -225,13 +230,15 @@ def _checked(
     source: Source, rows: pl.LazyFrame, path: str, now: datetime, frame: object | None
 ) -> AuditedSource:
     """Returns the rows of a source, without duplicates if asked, and the facts before that."""
-    facts = check_interactions(rows, path=path, now=now)
+    facts, conflicts = look_at(rows, path=path, now=now)
+    again = source.duplicates == "drop" and facts.exact_duplicates
     return AuditedSource(
-        rows.unique() if source.duplicates == "drop" else rows,
+        rows.unique() if again else rows,
         facts,
         source.duplicates,
         count_naive_times(_with_duplicates(source), path=path, frame=frame),
         source.timezone,
+        conflicts,
     )
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from recoeval.analysis.evaluator import Evaluator
 from recoeval.analysis.findings import doubts
 from recoeval.analysis.verdict import Verdict, check_constraints
-from recoeval.evaluation import Evaluator
 from recoeval.workflow.auditing import Outcome, Part, examine
 from recoeval.workflow.config import Config, Loaded, load_config, wanted_measures
 from recoeval.workflow.logs import Fold, Log, open_log
@@ -55,16 +55,17 @@ def _run(loaded: Loaded, frame: object | None, record: Record) -> Run:
     config = loaded.config
     directory = RunDirectory.create(config.output.path, config.name)
     try:
-        with record.stage("read the log"):
+        with record.stage("read the log") as stage:
             log = open_log(config, now=datetime.now(UTC), frame=frame)
+            stage.rows = sum(facts.rows for facts in log.facts.values())
         parts = [_fold(config, log, fold, directory, record) for fold in log.folds]
         with record.stage("constraints"):
             outcome = Outcome.of(log, parts)
             verdict = _judge(config, outcome)
         with record.stage("write"):
-            manifest = manifest_of(record, loaded, log, outcome, directory.run_id)
-            text = loaded.stored_yaml()
-            return directory.finish(outcome.evaluation, verdict, config=text, manifest=manifest)
+            directory.write(outcome.evaluation, verdict, config=loaded.stored_yaml())
+        manifest = manifest_of(record, loaded, log, outcome, directory.run_id)
+        return directory.finish(outcome.evaluation, verdict, manifest=manifest)
     finally:
         directory.discard_unfinished()
 
@@ -72,9 +73,11 @@ def _run(loaded: Loaded, frame: object | None, record: Record) -> Run:
 def _fold(config: Config, log: Log, fold: Fold, directory: RunDirectory, record: Record) -> Part:
     """Returns what one fold gives: split, truth, lists, numbers, audit."""
     record = record.within(f"fold {fold.number}: " if len(log.folds) > 1 else "")
-    with record.stage("split and ground truth"):
+    with record.stage("split and ground truth") as stage:
         prepared = prepare(config, log, fold)
-    with record.stage("buckets"):
+        stage.rows = prepared.split.train.rows + prepared.split.test.rows
+    with record.stage("buckets") as stage:
+        stage.rows = prepared.truth.queries.height
         evaluator = Evaluator.of(
             prepared.truth,
             wanted_measures(config),
@@ -83,8 +86,9 @@ def _fold(config: Config, log: Log, fold: Fold, directory: RunDirectory, record:
         )
     work = Work(config, prepared, evaluator, record, directory)
     channels = {name: work.evaluate(name) for name in config.generators}
-    with record.stage("summary"):
+    with record.stage("summary") as stage:
         evaluation = work.summarise(channels)
+        stage.rows = evaluation.per_query.height
     with record.stage("audit"):
         return Part(prepared, evaluation, *examine(log, work, channels, evaluation))
 

@@ -19,6 +19,7 @@ from recoeval.errors import ConfigError
 from recoeval.metrics import Measure
 from recoeval.workflow.config import Config, list_depth, load_config, wanted_measures
 from recoeval.workflow.definitions import rules_of
+from recoeval.workflow.estimates import Estimate, estimate
 from recoeval.workflow.headers import find_misfits, read_headers
 from recoeval.workflow.logs import sources_of
 from recoeval.workflow.stages import stage_notes
@@ -37,6 +38,7 @@ class Plan:
             its columns with their types in words.
         measures: labels of what would be computed.
         depth: length of the lists that trained generators would give, items.
+        estimate: about what the run takes.
         notes: what does not fit the stage, as far as the configuration alone tells.
     """
 
@@ -45,6 +47,7 @@ class Plan:
     inputs: Mapping[str, Mapping[str, Any]]
     measures: tuple[str, ...]
     depth: int
+    estimate: Estimate
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -63,6 +66,7 @@ class Plan:
             "buckets": shown["buckets"],
             "constraints": _constraints(self.config),
             "baselines": self.config.baselines,
+            "estimate": self.estimate.as_dict(),
             "notes": self.notes,
             "output": str(Path(shown["output"]["path"], self.config.name, "<run id>")),
         }
@@ -94,7 +98,7 @@ def plan(
     set: Sequence[str] | Mapping[str, Any] = (),  # noqa: A002 - as --set on the command line
     date: datetime.date | None = None,
 ) -> Plan:
-    """Returns what a run would do; no rows are read but those that tell the types of text files.
+    """Returns what a run would do; no rows are read but the first ones of text files.
 
     Args:
         config: path of the YAML file, or its content as a mapping.
@@ -126,6 +130,7 @@ def plan(
         },
         tuple(measure.label for measure in measured),
         list_depth(loaded.config, measured),
+        estimate(loaded.config, schemas),
         _notes(loaded.config, measured),
     )
 

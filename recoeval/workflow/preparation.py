@@ -6,23 +6,44 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from recoeval.columns import (
     ITEM_ID,
     QUERY_ID,
+    TESTED,
     TIMESTAMP,
     TRAIN_INTERACTIONS,
     TRAIN_ROWS,
+    TRAINED,
     USER_ID,
     WEIGHT,
 )
-from recoeval.data.background import Background, count_train_users
-from recoeval.data.exposures import find_exposed
+from recoeval.data.background import Background
+from recoeval.data.exposures import Exposed, find_exposed
 from recoeval.data.failures import reading
 from recoeval.data.rules import compile_rule
-from recoeval.data.splits import SplitReport, report_split
-from recoeval.data.truth import Relevant, Truth, apply_policies, find_relevant, train_rows
+from recoeval.data.sampling import sample_queries
+from recoeval.data.sides import Sides, SplitReport, look_at_sides
+from recoeval.data.splits import since
+from recoeval.data.trainpairs import (
+    Coding,
+    Repeats,
+    TrainPairs,
+    among,
+    count_repeats,
+    find_train_pairs,
+)
+from recoeval.data.truth import (
+    Relevant,
+    Truth,
+    apply_policies,
+    find_relevant,
+    relevant_mark,
+    train_rows,
+    training_rule,
+)
 from recoeval.errors import ConfigError, DataError, Problem
 from recoeval.generators.base import Train
 from recoeval.workflow.config import Config
@@ -41,6 +62,9 @@ class Prepared:
         truth: what lists are held against.
         background: what else is known of users and items.
         split: rows, users and items of each side.
+        users: user_id, train_interactions, train_rows, tested of all users of both sides.
+        items: item_id, trained, tested and, with times, first of all items of the log.
+        repeats: how many relevant pairs are known from the train window.
         counts: what rules and policies kept and dropped.
     """
 
@@ -49,6 +73,9 @@ class Prepared:
     truth: Truth
     background: Background
     split: SplitReport
+    users: pl.DataFrame
+    items: pl.DataFrame
+    repeats: Repeats
     counts: Mapping[str, int]
 
     def sides(self) -> dict[str, Any]:
@@ -58,6 +85,8 @@ class Prepared:
 
 def prepare(config: Config, log: Log, fold: Fold) -> Prepared:
     """Returns train rows, truth and background of a fold.
+
+    The rows of the train window are read twice: counted by user and by item, then as pairs.
 
     Args:
         config: the configuration.
@@ -69,7 +98,7 @@ def prepare(config: Config, log: Log, fold: Fold) -> Prepared:
         DataError: rules that leave no train row or no relevant pair, bad gains or weights.
     """
     with reading("interactions"):
-        split = _report(log, fold)
+        sides = look_at_sides(fold.train, fold.test, log.whole, fold.windows)
         relevant = find_relevant(
             fold.test,
             config.ground_truth,
@@ -77,113 +106,179 @@ def prepare(config: Config, log: Log, fold: Fold) -> Prepared:
             query_time=fold.query_time,
             later=fold.windows.later(log.whole) if fold.windows and log.whole is not None else None,
         )
-        rows = _train_rows(config, fold, log.said)
+        rows, pairs = _train(config, fold, sides, log.said)
         shown = None
         if config.exposures is not None:
             shown = find_exposed(fold.test, config.exposures, source=log.said)
-        background = replace(
-            _background(config, fold, rows, log),
-            exposed=None if shown is None else shown.pairs.lazy(),
-        )
-        truth = _apply_policies(config, fold, relevant, background)
-    excluded = background.seen if config.ground_truth.repeats == "exclude" else None
+        users = _with_train_rows(sides.users, pairs)
+        background = _background(log, users, pairs, shown)
+        codes = pairs.coding.find(relevant.pairs)
+        # Of the seen pairs only those that are relevant can leave the truth.
+        again = relevant.pairs.filter(among(codes, pairs.seen))
+        truth = _apply_policies(config, fold, relevant, background, seen=again, users=users)
+        repeats = _count_repeats(config, fold, relevant.pairs, truth, codes=codes, pairs=pairs)
+    # Lists are made and scored for evaluated users alone.
+    seen = pairs.seen_of(truth.queries[USER_ID].unique())
+    excluded = seen if config.ground_truth.repeats == "exclude" else None
     threads = config.engine.threads or pl.thread_pool_size()
     return Prepared(
         fold,
-        Train(rows.lazy(), excluded, fold.train_end, config.seed, threads, log.roles.aliases),
+        Train(
+            rows,
+            excluded,
+            fold.train_end,
+            config.seed,
+            threads,
+            log.roles.aliases,
+            background.popularity,
+        ),
         truth,
-        background,
-        split,
+        replace(background, seen=seen),
+        _with_short_users(sides.report, fold),
+        users,
+        sides.items,
+        repeats,
         {
             **relevant.counts,
             **truth.counts,
-            "train_rows": rows.height,
+            "train_rows": int(pairs.train_rows.sum()),
             **({} if shown is None else shown.counts),
         },
     )
 
 
-def _report(log: Log, fold: Fold) -> SplitReport:
-    report = report_split(fold.train, fold.test, log.whole, fold.windows)
+def _background(
+    log: Log, users: pl.DataFrame, pairs: TrainPairs, shown: Exposed | None
+) -> Background:
+    """Returns what is known of users and items besides the truth; seen pairs come later."""
+    active = users.lazy().filter(pl.col(TRAIN_INTERACTIONS) > 0)
+    return Background(
+        activity=active.select(USER_ID, TRAIN_INTERACTIONS, TRAIN_ROWS),
+        popularity=pairs.popularity(),
+        train_users=int((pairs.train_rows > 0).sum()),
+        items=log.roles.items,
+        users=log.roles.users,
+        exposed=None if shown is None else shown.pairs.lazy(),
+    )
+
+
+def _with_short_users(report: SplitReport, fold: Fold) -> SplitReport:
     if fold.cutoffs is None:
         return report
     return replace(report, users_too_short=fold.cutoffs.counts["users_too_short"])
 
 
-def _train_rows(config: Config, fold: Fold, said: str) -> pl.DataFrame:
+def _with_train_rows(users: pl.DataFrame, pairs: TrainPairs) -> pl.DataFrame:
+    """Returns the users of both sides, with the train rows of each."""
+    rows = np.zeros(users.height, np.int64)
+    # Those of the train side are in the same order.
+    rows[(users[TRAIN_INTERACTIONS] > 0).to_numpy()] = pairs.train_rows
+    return users.with_columns(pl.Series(TRAIN_ROWS, rows))
+
+
+def _train(config: Config, fold: Fold, sides: Sides, said: str) -> tuple[pl.LazyFrame, TrainPairs]:
+    """Returns the train rows, not yet read, and the pairs of the train window."""
     rows = train_rows(fold.train, config.training, config.ground_truth, source=said)
     names = rows.collect_schema().names()
     wanted = [name for name in (USER_ID, ITEM_ID, TIMESTAMP, WEIGHT) if name in names]
-    found = rows.select(wanted).collect(engine="streaming")
-    if found.is_empty():
-        rule = "training.where" if config.training.where else _rule_place(config)
+    coding = Coding(
+        sides.users.filter(pl.col(TRAIN_INTERACTIONS) > 0)[USER_ID],
+        sides.items.filter(TRAINED)[ITEM_ID],
+    )
+    schema = fold.train.collect_schema()
+    trained = training_rule(schema, config.training, config.ground_truth, source=said)
+    rule, seen = _seen_rule(config, fold, trained, said), config.seen
+    by_user = seen.window is not None and fold.cutoffs is not None
+    within = rule if by_user else rule & since(fold.train_end, seen.window)
+    default = seen.where is None and seen.window is None
+    pairs = find_train_pairs(
+        fold.train, coding, trained=trained, seen=None if default or by_user else within
+    )
+    if by_user:
+        # The end of the window is another one for each user.
+        recent = fold.recent(fold.train.filter(rule), seen.window)
+        pairs = replace(pairs, seen=coding.distinct(recent))
+    if not pairs.train_rows.any():
+        place = "training.where" if config.training.where else _rule_place(config)
         text = config.training.where or config.ground_truth.rule
-        raise DataError(Problem(f"no row of the train window passes {text!r}", rule))
-    return found
+        raise DataError(Problem(f"no row of the train window passes {text!r}", place))
+    return rows.select(wanted), pairs
 
 
 def _rule_place(config: Config) -> str:
     return f"ground_truth.{'positives' if config.ground_truth.positives else 'relevant'}"
 
 
-def _background(config: Config, fold: Fold, rows: pl.DataFrame, log: Log) -> Background:
-    """Returns what is known of users and items besides the truth."""
-    activity = _count(fold.train, TRAIN_INTERACTIONS).join(
-        _count(rows.lazy(), TRAIN_ROWS), on=USER_ID, how="left"
-    )
-    popularity, users = count_train_users(rows.lazy())
-    return Background(
-        seen=_seen(config, fold, rows, log.said),
-        activity=activity.collect(engine="streaming").lazy(),
-        popularity=popularity,
-        train_users=users,
-        items=log.roles.items,
-        users=log.roles.users,
-    )
-
-
-def _seen(config: Config, fold: Fold, rows: pl.DataFrame, said: str) -> pl.LazyFrame:
-    """Returns the distinct pairs that lists may not contain again."""
+def _seen_rule(config: Config, fold: Fold, trained: pl.Expr, said: str) -> pl.Expr:
+    """Returns whether a row of the train window may make its pair a seen one."""
     seen = config.seen
-    candidates = rows.lazy()
-    if seen.where is not None:
-        rule = compile_rule(
-            seen.where,
-            fold.train.collect_schema(),
-            path="seen.where",
-            kind="boolean",
-            source=said,
-        )
-        candidates = fold.train.filter(rule)
     if seen.window is not None and fold.train_end is None:
         raise ConfigError(Problem("a window needs a split by time", "seen.window"))
-    recent = fold.recent(candidates, seen.window)
-    return recent.select(USER_ID, ITEM_ID).unique().collect(engine="streaming").lazy()
-
-
-def _count(rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
-    return rows.group_by(USER_ID).agg(pl.len().cast(pl.Int64).alias(name))
+    if seen.where is None:
+        return trained
+    schema = fold.train.collect_schema()
+    return compile_rule(seen.where, schema, path="seen.where", kind="boolean", source=said)
 
 
 def _apply_policies(
-    config: Config, fold: Fold, relevant: Relevant, background: Background
+    config: Config,
+    fold: Fold,
+    relevant: Relevant,
+    background: Background,
+    *,
+    seen: pl.DataFrame,
+    users: pl.DataFrame,
 ) -> Truth:
-    universe = fold.universe()
+    universe = fold.asked_by(users.lazy().filter(TESTED))
     # With a horizon a query may have relevant rows after the test window alone.
     beyond = relevant.pairs.lazy().select(USER_ID)
     queries = pl.concat([universe, fold.asked_by(beyond)]).unique().sort(USER_ID)
-    warm_users = background.activity
+    queries, asked, sampled = sample_queries(
+        queries, universe, config.sample_users, seed=config.seed
+    )
     warm_items = background.popularity
-    return apply_policies(
+    truth = apply_policies(
         relevant.pairs.rename({USER_ID: QUERY_ID}).lazy(),
         queries,
         config.ground_truth,
-        universe=universe,
-        seen=background.seen,
-        warm_users=None
-        if warm_users is None
-        else warm_users.filter(pl.col(TRAIN_ROWS) > 0).select(USER_ID),
+        universe=asked,
+        seen=seen.lazy(),
+        warm_users=users.lazy().filter(pl.col(TRAIN_ROWS) > 0).select(USER_ID),
         warm_items=None if warm_items is None else warm_items.lazy().select(ITEM_ID),
         kinds=None if relevant.kinds is None else relevant.kinds.rename({USER_ID: QUERY_ID}),
         kind_labels=tuple(config.ground_truth.positives or ()),
     )
+    return replace(truth, counts={**sampled, **truth.counts})
+
+
+def _count_repeats(
+    config: Config,
+    fold: Fold,
+    relevant: pl.DataFrame,
+    truth: Truth,
+    *,
+    codes: pl.Series,
+    pairs: TrainPairs,
+) -> Repeats:
+    """Returns how much of the test window is known from the train window.
+
+    Args:
+        config: the configuration.
+        fold: the fold.
+        relevant: user_id, item_id of all relevant pairs.
+        truth: those that are left.
+        codes: of the relevant pairs.
+        pairs: those of the train window.
+    """
+    marked = codes
+    if config.ground_truth.looks_ahead:
+        # Some of the relevant pairs are from after the test window.
+        cutoff = fold.windows.cutoff if fold.windows else None
+        schema = fold.test.collect_schema()
+        mark = relevant_mark(config.ground_truth, schema, source="the log", cutoff=cutoff)
+        inside = fold.test.filter(mark).select(USER_ID, ITEM_ID).unique()
+        marked = pairs.coding.find(inside.collect(engine="streaming"))
+    asked = truth.pairs.join(truth.queries, on=QUERY_ID).select(USER_ID, ITEM_ID)
+    trained = relevant.filter(among(codes, pairs.trained))
+    leaked = asked.join(trained, on=(USER_ID, ITEM_ID), how="semi").height
+    return count_repeats(pairs, marked, leaked)

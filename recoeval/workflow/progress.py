@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from recoeval.report.streams import write_err
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-__all__ = ["Bars", "Lines", "Progress", "Silent", "progress_for"]
+__all__ = ["Advance", "Bars", "Lines", "Progress", "Silent", "progress_for"]
 
 Advance = Callable[[int], None]
 """Says that n more of the stage's steps are done."""
@@ -35,6 +34,15 @@ class Progress(Protocol):
         """
         ...
 
+    def over(self, taken: Mapping[str, Any]) -> None:
+        """Is told what a stage took that has not failed; the default says nothing.
+
+        Args:
+            taken: stage, seconds, cpu_seconds (of all threads), peak_memory_mb (of the process
+                while it lasted), rows (None: not known).
+        """
+        return
+
 
 class Silent(Progress):
     """Says nothing."""
@@ -44,14 +52,23 @@ class Silent(Progress):
 
 
 class Lines(Progress):
-    """One line a stage when it is over, for logs: "12.3 s  als: fit"."""
+    """A table of what each stage took, a line when it is over, for logs."""
 
-    @contextmanager
-    def stage(self, name: str, total: int | None = None) -> Iterator[Advance]:
-        started = time.perf_counter()
-        yield _ignore
-        seconds = time.perf_counter() - started
-        write_err(f"{seconds:8.1f} s  {name}")
+    def __init__(self) -> None:
+        self._begun = False
+
+    def stage(self, name: str, total: int | None = None) -> AbstractContextManager[Advance]:
+        return nullcontext(_ignore)
+
+    def over(self, taken: Mapping[str, Any]) -> None:
+        if not self._begun:
+            write_err(f"{'wall':>8}    {'CPU':>8}    {'memory':>8}    {'rows':>13}  stage")
+            self._begun = True
+        rows = "-" if taken["rows"] is None else f"{taken['rows']:,}"
+        write_err(
+            f"{taken['seconds']:8.1f} s  {taken['cpu_seconds']:8.1f} s  "
+            f"{taken['peak_memory_mb']:8,.0f} MB  {rows:>12}  {taken['stage']}"
+        )
 
 
 class Bars(Progress):

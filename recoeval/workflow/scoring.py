@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from recoeval.analysis.audit.view import AuditedLists
+from recoeval.analysis.evaluator import Evaluator
 from recoeval.analysis.results import Evaluation
 from recoeval.columns import ITEM_ID, QUERY_ID, QUOTA, RANK, RELEVANT
 from recoeval.data.common_ids import LIST_REMEDIES, require_overlap, unlike_types
 from recoeval.data.failures import gist, reading
-from recoeval.data.inputs import count_lists
-from recoeval.data.listcheck import check_lists
 from recoeval.data.queries import blocks_of
 from recoeval.engine.local import Scored
 from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
-from recoeval.evaluation import Evaluator
 from recoeval.generators.base import Fitted, Generator
 from recoeval.generators.precomputed import Files, Precomputed
 from recoeval.metrics.base import Measure
@@ -116,12 +114,10 @@ class Work:
     def _read(self, name: str, files: Files, generator: Generator) -> Channel:
         """Returns what lists from files give; they are checked, and never held whole."""
         what, queries = f"lists[{name}]", self.prepared.truth.queries
-        rows, pairs = self.prepared.train.rows, self.prepared.truth.pairs.lazy()
-        items = pl.concat([rows.select(ITEM_ID), pairs.select(ITEM_ID)])
-        known = ((QUERY_ID, queries.lazy()), (ITEM_ID, items))
+        items = self._known_items()
+        known = ((QUERY_ID, queries.lazy()), (ITEM_ID, items.lazy()))
         with reading(what):
-            facts = check_lists(files.lists, what=what)
-            if not facts.rows:
+            if files.lists.head(1).collect(engine="streaming").is_empty():
                 raise DataError(Problem("no rows", what))
             unlike = [
                 unlike_types(
@@ -132,10 +128,18 @@ class Work:
             if any(unlike):
                 raise DataError(*filter(None, unlike))
             require_overlap(files.lists, queries.lazy(), QUERY_ID, what, "the evaluated queries")
-            require_overlap(files.lists, items, ITEM_ID, what, "the log")
-            counts = count_lists(files.lists, facts, queries)
-            lists = files.recommend(queries, self._depth())
-            return Channel((self.evaluator.score(lists),), counts, _audited(generator, files, what))
+            require_overlap(files.lists, items.lazy(), ITEM_ID, what, "the log")
+        scored = self.evaluator.score(
+            files.lists, what=what, tie=files.tie, threads=self.prepared.train.threads
+        )
+        return Channel((scored,), scored.counts, _audited(generator, files, what))
+
+    def _known_items(self) -> pl.DataFrame:
+        """Returns the items of the train rows and of the truth."""
+        tables = [self.prepared.truth.pairs]
+        if self.prepared.background.popularity is not None:
+            tables.append(self.prepared.background.popularity)
+        return pl.concat([table.select(ITEM_ID).unique() for table in tables])
 
     @property
     def _measured(self) -> tuple[Measure, ...]:

@@ -53,6 +53,14 @@ class _Finding(_Shape):
     fold: int = 0
 
 
+class _Stage(_Shape):
+    stage: str
+    seconds: float
+    cpu_seconds: float | None = None
+    peak_memory_mb: float | None = None
+    rows: int | None = None
+
+
 class _Definitions(_Shape):
     policies: dict[str, str] = {}
 
@@ -78,6 +86,7 @@ class ManifestFile(_Shape):
     folds: list[dict[str, Any]] = []
     buckets: dict[str, list[str]] = {}
     measures: list[str] = []
+    stages: list[_Stage] = []
     baselines: list[str] = []
     notes: list[str] = []
     audit: list[_Finding] = []

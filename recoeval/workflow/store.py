@@ -194,21 +194,13 @@ class RunDirectory:
         number = len(list((self.path / place).glob("part-*.parquet")))
         self._write_table(f"{place}/part-{number:05d}.parquet", table)
 
-    def finish(
-        self,
-        evaluation: Evaluation,
-        verdict: Verdict,
-        *,
-        config: str,
-        manifest: Mapping[str, Any],
-    ) -> Run:
-        """Writes everything, the manifest last, and returns the run.
+    def write(self, evaluation: Evaluation, verdict: Verdict, *, config: str) -> None:
+        """Writes everything but the manifest: without it there is no run yet.
 
         Args:
             evaluation: the result tables.
             verdict: the outcome of the constraints.
             config: the resolved configuration as YAML, secrets not written.
-            manifest: what manifest.json holds.
         """
         write_file(self.path / CONFIG, lambda file: file.write(config.encode()))
         self._write_table(f"{PER_QUERY}/part-00000.parquet", evaluation.per_query)
@@ -217,6 +209,17 @@ class RunDirectory:
         self._write_table(LOSS, evaluation.loss)
         self._write_table(SUMMARY, evaluation.summary)
         write_file(self.path / CONSTRAINTS, lambda file: file.write(_json(verdict.as_dict())))
+
+    def finish(
+        self, evaluation: Evaluation, verdict: Verdict, *, manifest: Mapping[str, Any]
+    ) -> Run:
+        """Writes the manifest, and returns the run.
+
+        Args:
+            evaluation: the result tables, which are written.
+            verdict: the outcome of the constraints, which is written.
+            manifest: what manifest.json holds.
+        """
         write_file(self.path / MANIFEST, lambda file: file.write(_json(manifest)))
         return Run(self.path, evaluation, verdict, json.loads(_json(manifest)))
 
@@ -256,7 +259,7 @@ def open_run(path: str | Path) -> Run:
             measured,
             buckets,
             tuple(manifest["baselines"]),
-            _read_table(folder, f"{LOST}/*.parquet"),
+            _read_table(folder, f"{LOST}/*.parquet").lazy(),
             _read_table(folder, LOSS),
         )
     except KeyError as error:

@@ -277,7 +277,7 @@ def folds(one) -> rv.Evaluation:
         buckets=BUCKETS,
     )
     later = pl.lit(1, pl.Int64).alias("fold")
-    tables = ("summary", "per_query", "hits", "lost", "loss")
+    tables = ("summary", "per_query", "hits", "lost_pairs", "loss")
     moved = {name: getattr(other, name).with_columns(later) for name in tables}
     return merge_folds([one, replace(other, **moved, definitions={"cutoff": "later"})])
 

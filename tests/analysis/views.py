@@ -4,6 +4,7 @@ cutoff 10 January, test window 2 days, relevant: event = 'click' AND dwell > 30
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,14 +13,18 @@ import polars as pl
 from recoeval.analysis.audit import AuditView
 from recoeval.columns import TIMESTAMP_DTYPE
 from recoeval.data.background import Background, count_train_users
+from recoeval.data.sides import Sides, look_at_sides
 from recoeval.data.splits import Windows
+from recoeval.data.trainpairs import Coding, among, count_repeats, find_train_pairs
 from recoeval.data.truth import (
     GroundTruth,
     SeenRule,
     TrainingRule,
     apply_policies,
     find_relevant,
+    relevant_mark,
     train_rows,
+    training_rule,
 )
 
 RULE = "event = 'click' AND dwell > 30"
@@ -64,6 +69,21 @@ def table(rows: Sequence[Row]) -> pl.LazyFrame:
     return pl.DataFrame(full, SCHEMA, orient="row").lazy()
 
 
+def sides_of(train: pl.LazyFrame, test: pl.LazyFrame, log: pl.LazyFrame | None) -> Sides:
+    """Returns what is on each side; items have a first row where the log is one."""
+    facts = look_at_sides(train, test, None, None)
+    if log is None:
+        return replace(facts, items=facts.items.drop("first", strict=False))
+    if "timestamp" not in log.collect_schema():
+        return facts
+    first = log.group_by("item_id").agg(pl.col("timestamp").min().alias("first")).collect()
+    marks = facts.items.select("item_id", "trained", "tested")
+    items = first.join(marks, on="item_id", how="left").with_columns(
+        pl.col("trained", "tested").fill_null(False)
+    )
+    return replace(facts, items=items.sort("item_id"))
+
+
 def view_of(
     train: Sequence[Row] = TRAIN,
     test: Sequence[Row] = TEST,
@@ -75,6 +95,7 @@ def view_of(
     forget_seen: bool = False,
     cutoffs: dict[int, datetime] | None = None,
     timed: bool = True,
+    unused: Sequence[Row] = (),
     **changes: Any,
 ) -> AuditView:
     """Returns the view of a fold, split by time unless something else is said.
@@ -89,6 +110,7 @@ def view_of(
         forget_seen: leave seen pairs in the truth, as a bug would.
         cutoffs: each user's own.
         timed: whether the rows have times.
+        unused: rows of the log that are on neither side.
         changes: other fields of the view.
     """
     truth, training = truth or GroundTruth(relevant=RULE), training or TrainingRule()
@@ -119,9 +141,27 @@ def view_of(
         warm_items=learned,
     )
     popularity, users = count_train_users(learned)
+    neither = table(unused).select(before.collect_schema().names())
+    log = None if split == "files" else pl.concat([before, after, neither])
+    facts = sides_of(before, after, log)
+    coding = Coding(
+        facts.users.filter(pl.col("train_interactions") > 0)["user_id"],
+        facts.items.filter("trained")["item_id"],
+    )
+    rule = training_rule(before.collect_schema(), training, truth, source="log")
+    where = pl.sql_expr(seen.where) if seen.where else None
+    known = find_train_pairs(before, coding, trained=rule, seen=where)
+    mark = relevant_mark(
+        truth, after.collect_schema(), source="log", cutoff=CUTOFF if by_user else None
+    )
+    marked = after.filter(mark).select("user_id", "item_id").unique().collect()
+    leaked = among(coding.find(kept.pairs.join(queries, on="query_id")), known.trained)
+    learners = learned.group_by("user_id").agg(pl.len().cast(pl.Int64).alias("train_rows"))
     fields: dict[str, Any] = {
         "windows": Windows(CUTOFF, CUTOFF, END) if by_user else None,
-        "whole": None if split == "files" else pl.concat([before, after]),
+        "users": facts.users.join(learners.collect(), on="user_id", how="left").fill_null(0),
+        "items": facts.items,
+        "repeats": count_repeats(known, coding.find(marked), int(leaked.sum())),
         "log_end": day(11, 23, 45) if timed else None,
         "background": Background(seen=pairs, popularity=popularity, train_users=users),
         **changes,

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from recoeval.data.folds import LeaveLast, Rolling, find_cutoffs, roll_windows
-from recoeval.data.splits import Windows, report_split
+from recoeval.data.sides import look_at_sides
+from recoeval.data.splits import Windows
 from recoeval.errors import ConfigError, DataError
 
 START = datetime(2022, 5, 1, tzinfo=UTC)
@@ -69,7 +70,7 @@ def test_a_sliding_train_window_starts_before_the_gap():
         {"earlier": [0, 1], "train": [2, 3, 4], "gap": [5], "test": [6, 7], "later": [8, 9]},
         {"earlier": [0, 1, 2, 3], "train": [4, 5, 6], "gap": [7], "test": [8, 9], "later": []},
     ]
-    report = report_split(first.train(log), first.test(log), log, first)
+    report = look_at_sides(first.train(log), first.test(log), log, first).report
     assert (report.earlier_rows, report.gap_rows, report.later_rows) == (2, 1, 2)
     assert report.train.start == "2022-05-03T00:00:00.000001Z"
 
@@ -113,7 +114,7 @@ def test_a_fold_without_test_rows():
     first, _, last = roll_windows(Rolling(folds=3, test="2d"), log)
     assert items(last.test(log)) == [2]
     with pytest.raises(DataError) as error:
-        report_split(first.train(log), first.test(log), log, first)
+        look_at_sides(first.train(log), first.test(log), log, first)
     assert str(error.value) == (
         "split.test: no test rows from 2022-05-04T00:00:00.000001Z to before "
         "2022-05-06T00:00:00.000001Z"

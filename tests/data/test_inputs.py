@@ -10,17 +10,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import recoeval as rv
+from recoeval.data.delivery import deliver
 from recoeval.data.inputs import (
     History,
+    Lists,
     check_ids,
-    count_lists,
     read_recs,
     read_train,
     read_truth,
     require_overlap,
+    said,
     unlike_types,
 )
-from recoeval.data.lists import ListFacts
 from recoeval.data.sidetables import read_exposures, read_items, read_users
 from recoeval.errors import ConfigError, DataError
 
@@ -301,7 +302,7 @@ def test_any_kind_of_table_gives_the_same(kind, cast, tmp_path):
     assert lists.equals(read_recs(recs).by_generator["recs"].collect())
 
     history = read_train(kind(truth, tmp_path))
-    assert history.pairs.collect().sort(pl.all()).rows() == truth.sort(pl.all()).rows()
+    assert seen_by(history) == truth.sort(pl.all()).rows()
     assert read_users(kind(truth, tmp_path), expected.queries).equals(expected.queries)
 
 
@@ -319,10 +320,18 @@ def test_a_broken_file_of_truth(tmp_path):
 # Lists.
 
 
+def delivered(lists: Lists) -> dict[str, list[Any]]:
+    """Returns the rows of each generator in the order in which they were delivered."""
+    return {
+        name: deliver(rows, tie=lists.tie).collect().rows()
+        for name, rows in lists.by_generator.items()
+    }
+
+
 def test_lists_without_a_generator_are_called_recs():
     lists = read_recs(RECS)
-    assert list(lists.by_generator) == list(lists.facts) == ["recs"]
-    assert lists.facts["recs"].rows == 3
+    assert list(lists.by_generator) == ["recs"]
+    assert lists.tie == "ascending"
     found = lists.by_generator["recs"].collect()
     assert found.rows() == [(1, 8, 1), (1, 9, 2), (2, 7, 1)]
     assert found.columns == ["query_id", "item_id", "rank"]
@@ -331,8 +340,8 @@ def test_lists_without_a_generator_are_called_recs():
 def test_lists_of_several_generators_are_taken_apart_in_order():
     recs = pl.concat([RECS.with_columns(generator=pl.lit(name)) for name in ("pop", "als", "pop2")])
     lists = read_recs(recs.filter(~((pl.col("generator") == "als") & (pl.col("user_id") == 1))))
-    assert list(lists.by_generator) == list(lists.facts) == ["als", "pop", "pop2"]
-    assert {name: facts.rows for name, facts in lists.facts.items()} == {
+    assert list(lists.by_generator) == ["als", "pop", "pop2"]
+    assert {name: rows.collect().height for name, rows in lists.by_generator.items()} == {
         "als": 1,
         "pop": 3,
         "pop2": 3,
@@ -347,7 +356,7 @@ def test_generators_may_be_numbers():
 def test_scores_order_a_list_where_there_are_no_ranks():
     recs = RECS.drop("rank").with_columns(score=pl.Series([0.5, 0.5, 1.0]))
     # Of equal scores the smaller id comes first.
-    assert read_recs(recs).by_generator["recs"].collect().rows() == [
+    assert delivered(read_recs(recs))["recs"] == [
         (1, 8, 1, 0.5),
         (1, 9, 2, 0.5),
         (2, 7, 1, 1.0),
@@ -357,7 +366,8 @@ def test_scores_order_a_list_where_there_are_no_ranks():
 def test_a_trec_run_breaks_ties_the_other_way_round(tmp_path):
     (tmp_path / "run.txt").write_text("q1 Q0 d1 1 2.0 bm25\nq1 Q0 d2 2 2.0 bm25\n")
     lists = read_recs(tmp_path / "run.txt")
-    assert lists.by_generator["bm25"].collect().rows() == [
+    assert lists.tie == "descending"
+    assert delivered(lists)["bm25"] == [
         ("q1", "d2", 1, 2.0),
         ("q1", "d1", 2, 2.0),
     ]
@@ -374,36 +384,77 @@ def test_a_generator_without_a_name():
     assert text_of(read_recs, recs) == "recs.generator: null is no name of a generator"
 
 
-def test_lists_count_what_nobody_asked_for():
-    facts = ListFacts(rows=4, identical_rows=1)
-    lists = pl.LazyFrame({"query_id": [1, 1, 2, 3], "item_id": [1, 2, 1, 1]})
-    counts = count_lists(lists, facts, pl.DataFrame({"query_id": [1, 9], "user_id": [1, 9]}))
-    assert counts == {
-        "rows": 4,
-        "identical_rows": 1,
-        "repeated_items": 0,
-        "rank_gaps": 0,
-        "disagreements": 0,
-        "lists": 3,
-        "lists_without_query": 2,
+def test_lists_are_not_read_before_they_are_scored():
+    bad = RECS.with_columns(rank=pl.Series([0, 1, 1]))
+    lists = read_recs(bad)
+    assert lists.by_generator["recs"].collect().height == 3
+    with pytest.raises(DataError) as error:
+        rv.evaluate(bad, TRUTH)
+    assert str(error.value).startswith("recs.rank: 1 row with a rank below 1")
+
+
+def test_a_generator_that_has_rows_for_nobody_left():
+    # One that is named has rows; what is filtered away later has none.
+    rows = RECS.lazy().with_columns(generator=pl.lit("als")).filter(pl.col("user_id") > 99)
+    assert text_of(read_recs, rows) == "recs: no rows"
+
+
+def test_lists_are_counted_with_what_nobody_asked_for():
+    recs = pl.DataFrame({"user_id": [1, 1, 2, 3, 1], "item_id": [7, 2, 7, 7, 7]})
+    found = rv.evaluate(recs.with_columns(score=-pl.col("item_id")), TRUTH.head(2))
+    assert found.counts["lists"] == {
+        "recs": {
+            "rows": 5,
+            "identical_rows": 1,
+            "repeated_items": 0,
+            "rank_gaps": 0,
+            "disagreements": 0,
+            "lists": 3,
+            "lists_without_query": 2,
+        }
     }
+
+
+def test_what_lists_are_called():
+    assert said("recs") == "recs"
+    assert said("als") == "lists[als]"
 
 
 # Train and users.
 
 
+def seen_by(history: History) -> list[tuple[Any, Any]]:
+    """Returns who has which item in train, sorted."""
+    return history.pairs.seen_of(history.pairs.coding.users).collect().sort(pl.all()).rows()
+
+
 def test_train_has_distinct_pairs_and_counts_all_rows():
     train = pl.DataFrame({"user_id": [1, 1, 1, 2], "item_id": [7, 7, 8, 7], "gain": 1})
     history = read_train(train)
-    assert sorted(history.pairs.collect().rows()) == [(1, 7), (1, 8), (2, 7)]
+    assert seen_by(history) == [(1, 7), (1, 8), (2, 7)]
     activity = history.activity.collect().sort("user_id")
     assert activity.rows() == [(1, 3, 3), (2, 1, 1)]
     assert activity.columns == ["user_id", "train_interactions", "train_rows"]
     assert activity.schema["train_rows"] == pl.Int64
 
 
+def test_relevant_pairs_that_have_a_train_row():
+    train = read_train(pl.DataFrame({"user_id": [1, 1, 2, 5], "item_id": [8, 8, 9, 7]}))
+    found = train.seen_among(read_truth(TRUTH)).collect()
+    assert (found.columns, found.rows()) == (["user_id", "item_id"], [(1, 8)])
+    # Two queries of one user: the pair is the user's, once.
+    asked = pl.DataFrame({"query_id": ["a", "b", "c"], "user_id": [1, 1, 2], "item_id": [8, 8, 8]})
+    assert train.seen_among(read_truth(asked)).collect().rows() == [(1, 8)]
+    known = {name: rows.collect()[name].to_list() for name, rows in train.known.items()}
+    assert known == {"user_id": [1, 2, 5], "item_id": [7, 8, 9]}
+
+
 def test_no_train():
-    assert read_train(None) == History(None, None)
+    nothing = read_train(None)
+    assert nothing == History(None)
+    assert nothing.activity is None
+    assert nothing.known == {}
+    assert nothing.seen_among(read_truth(TRUTH)) is None
 
 
 def test_train_without_rows():

@@ -1,12 +1,19 @@
 """The rows of a log, looked at once."""
 
+from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from recoeval.data.sources import LogFacts, check_interactions
+from recoeval.data import logcheck
+from recoeval.data.logcheck import Conflicts, count_conflicts
+from recoeval.data.sources import LogFacts, check_interactions, look_at
+from recoeval.data.splits import ends_of
 from tests.data.helpers import NOW, naive, of_frame, refused
 
 
@@ -35,6 +42,54 @@ def test_duplicates_are_counted_beyond_the_first():
     log = log_of(user_id=[1] * 5 + [2] * 2, item_id=[1] * 5 + [1] * 2)
     facts = check_interactions(log, path="interactions", now=NOW)
     assert facts.exact_duplicates == 5
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(1, 2),
+        st.sampled_from("ab"),
+        st.integers(1, 2),
+        st.sampled_from([None, 0.5, 2.0]),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(ROWS)
+def test_repeats_and_conflicts_are_what_rows_say(rows: list[tuple[Any, ...]]) -> None:
+    users, items, days, gains = zip(*rows, strict=True)
+    log = log_of(
+        user_id=users, item_id=items, timestamp=[naive(2022, 5, day) for day in days], gain=gains
+    )
+    facts, conflicts = look_at(log, path="interactions", now=NOW)
+    assert facts.exact_duplicates == len(rows) - len(set(rows))
+    events = Counter(row[:3] for row in set(rows))
+    told = [count for count in events.values() if count > 1]
+    assert conflicts == Conflicts(events=len(told), rows=sum(told))
+    assert count_conflicts(log) == conflicts
+
+
+def test_equal_hashes_are_no_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logcheck, "_event", lambda log: pl.lit(7, pl.UInt64) + 0 * pl.len())
+    log = log_of(user_id=[1, 1, 2], item_id=[1, 1, 1], timestamp=[naive(2022, 5, 1)] * 3)
+    log = log.with_columns(pl.Series("gain", [1, 2, 2]))
+    facts, conflicts = look_at(log, path="interactions", now=NOW)
+    assert facts.exact_duplicates == 0
+    assert conflicts == Conflicts(events=1, rows=2)
+
+
+def test_columns_that_nobody_needs_are_read_too():
+    log = log_of(user_id=[1], item_id=[1], code=["x"]).with_columns(pl.col("code").cast(pl.Int64))
+    message, _ = refused(check_interactions, log, path="interactions", now=NOW)
+    assert message == 'interactions.code: at least 1 value is no whole number, e.g. "x"'
+
+
+def test_ends_of_a_log():
+    log = log_of(user_id=[1, 1], item_id=[1, 2], timestamp=[naive(2022, 5, 2), naive(2022, 5, 1)])
+    facts = check_interactions(log, path="interactions", now=NOW)
+    assert facts.ends == ends_of(log)
+    assert replace(facts, start=None, end=None).ends is None
 
 
 def test_a_day_ahead_is_a_clock_more_is_an_error():

@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from recoeval.data.sides import Side, look_at_sides
 from recoeval.data.splits import (
     FileSplit,
-    Side,
     TimeSplit,
     Windows,
     find_windows,
-    report_split,
     since,
 )
 from recoeval.errors import ConfigError, DataError
@@ -234,7 +233,7 @@ def test_report_counts_rows_users_items_and_what_is_left_out():
         schema_overrides={"timestamp": pl.Datetime("us", "UTC")},
     )
     windows = find_windows(TimeSplit(test_start="2022-05-01T03:00:00Z", test="2h", gap="1h"), log)
-    report = report_split(windows.train(log), windows.test(log), log, windows)
+    report = look_at_sides(windows.train(log), windows.test(log), log, windows).report
     assert report.train == Side(None, "2022-05-01T02:00:00Z", rows=3, users=2, items=2)
     assert report.test == Side(
         "2022-05-01T03:00:00Z", "2022-05-01T05:00:00Z", rows=3, users=2, items=1
@@ -265,8 +264,8 @@ def test_report_counts_rows_users_items_and_what_is_left_out():
 def test_report_of_files_has_no_windows_and_needs_no_times():
     train = log_of(START, START).drop("timestamp")
     test = log_of(START).drop("timestamp")
-    report = report_split(train, test, None, None)
-    assert report_split(train, test, train, None) == report
+    report = look_at_sides(train, test, None, None).report
+    assert look_at_sides(train, test, train, None).report == report
     assert report.train == Side(None, None, rows=2, users=1, items=2)
     assert report.test == Side(None, None, rows=1, users=1, items=1)
     assert (report.gap_rows, report.later_rows) == (0, 0)
@@ -276,7 +275,7 @@ def test_report_of_files_has_no_windows_and_needs_no_times():
 def test_report_of_an_empty_side_is_an_error(empty):
     sides = {name: log_of() if name == empty else log_of(START) for name in ("train", "test")}
     with pytest.raises(DataError) as error:
-        report_split(sides["train"], sides["test"], None, None)
+        look_at_sides(sides["train"], sides["test"], None, None)
     assert str(error.value) == f"split.{empty}: no {empty} rows"
 
 
@@ -298,7 +297,7 @@ def test_report_finds_a_test_window_between_the_rows():
     windows = find_windows(TimeSplit(test_start=START + DAY, test="1d"), log)
     window = "from 2022-05-02T00:00:00Z to before 2022-05-03T00:00:00Z"
     with pytest.raises(DataError, match=rf"^split\.test: no test rows {window}$"):
-        report_split(windows.train(log), windows.test(log), log, windows)
+        look_at_sides(windows.train(log), windows.test(log), log, windows)
 
 
 # since

@@ -3,29 +3,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recoeval.engine.kernel import find_removed
 from recoeval.engine.listed import count_listed, cuts_of
 from recoeval.metrics import Cut, measures
+from tests.engine.helpers import Search, lists_of, pairs_of, truth_of
 
-QUERIES = pl.LazyFrame({"query_id": ["u", "v", "w"], "quota": [1, 2, 3]})
-
-
-def lists_of(lists: dict[str, list[int]]) -> pl.LazyFrame:
-    rows = [(q, item, rank) for q, items in lists.items() for rank, item in enumerate(items, 1)]
-    schema = {"query_id": pl.String, "item_id": pl.Int64, "rank": pl.Int64}
-    return pl.LazyFrame(rows, schema=schema, orient="row")
-
+QUERIES = pl.DataFrame({"query_id": ["u", "v", "w"], "quota": [1, 2, 3]})
 
 FEW = (Cut(1), Cut(3))
 
 
 def listed(lists, seen=None, cuts=FEW, groups=None) -> pl.DataFrame:
-    rows = lists_of(lists)
-    known = None
-    if seen is not None:
-        known = lists_of(seen).select("query_id", "item_id").unique()
-    removed = find_removed(rows, known, drop_seen=True).collect().lazy()
-    return count_listed(rows, removed, cuts, QUERIES, groups)
+    known = None if seen is None else pairs_of(seen).unique()
+    search = Search.of(lists_of(lists), truth_of({}), known, queries=QUERIES)
+    numbered = None if groups is None else search.numbering.number_queries(groups)
+    removed, queries = search.found.removed.lazy(), search.numbered(QUERIES).lazy()
+    return count_listed(search.rows.lazy(), removed, cuts, queries, numbered)
 
 
 def test_items_are_counted_within_each_cut():

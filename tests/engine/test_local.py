@@ -1,9 +1,18 @@
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
 import polars as pl
 import pytest
 
-from recoeval.engine.local import Scorer
+from recoeval.data.listcheck import check_lists
+from recoeval.data.pieces import map_pieces
+from recoeval.engine import local
+from recoeval.engine.local import Scored, Scorer
 from recoeval.errors import DataError
 from recoeval.metrics import measures
+from tests.data.helpers import refused
 
 QUERIES = pl.DataFrame({"query_id": ["q1", "q2", "q3"], "user_id": [1, 1, 2]})
 TRUTH = pl.DataFrame(
@@ -282,3 +291,229 @@ def test_gains_that_are_too_large_for_a_measure():
     Scorer.of(QUERIES, truth, asked[:1], seen=None, drop_seen=False)
     limit = TRUTH.with_columns(gain=pl.Series([50.0, 1.0, 50.0]))
     Scorer.of(QUERIES, limit, asked, seen=None, drop_seen=False)
+
+
+# Lists that are read piece by piece.
+
+Pieces = Callable[[int], None]
+TABLES = ("per_query", "hits", "lost", "sliced", "listed")
+COUNTED = ("gini@quota", "entropy@5", "item_coverage@20")
+EVERYTHING = measures(
+    [
+        *("recall", "recall(gain=linear)", "recall(min_score=-3)@all", "recall_ceiling"),
+        *("ndcg(rel=2)", "map@all", "mrr@all", "r_precision", "hits@quota", "coverage"),
+        *("list_fill@quota", "seen_share@quota", "tie_share", "tie_share@quota"),
+        *("duplicate_share", "judged", "unknown_item_share", *COUNTED),
+    ],
+    [5],
+)
+
+
+@pytest.fixture(scope="module")
+def many() -> Scorer:
+    """A scorer of 80 queries of 50 users that knows all that can be known."""
+    rng = np.random.default_rng(8)
+    ids = [f"q{n:03}" for n in rng.permutation(80)]
+    pairs = pl.DataFrame({"query_id": rng.choice(ids, 700), "item_id": rng.integers(0, 60, 700)})
+    pairs = pairs.unique(maintain_order=True)
+    queries = pl.DataFrame({"query_id": ids, "user_id": np.arange(80) % 50})
+    truth = pairs.filter(pl.col("query_id") < "q070")
+    truth = truth.with_columns(gain=pl.Series(rng.random(truth.height) * 3 + 0.01))
+    other = pairs.with_columns(item_id=(pl.col("item_id") * 7 + 3) % 60).unique()
+    flags = {
+        name: rng.random(truth.height) < 0.3 for name in ("unavailable", "cold_item", "cold_user")
+    }
+    return Scorer.of(
+        queries.with_columns(quota=pl.Series(rng.integers(1, 30, 80))),
+        truth,
+        EVERYTHING,
+        seen=other.head(200).lazy(),
+        drop_seen=True,
+        exposed=other.tail(400).lazy(),
+        catalogue=pl.Series("item_id", range(50)),
+        slices={
+            "worth": truth.select(
+                "query_id", "item_id", label=pl.when(pl.col("gain") > 2).then(pl.lit("high"))
+            ).drop_nulls(),
+            "kind": truth.select(
+                "query_id", "item_id", label=(pl.col("item_id") % 3).cast(pl.String)
+            ),
+        },
+        groups=queries.select("query_id", side=(pl.col("user_id") % 3).cast(pl.String)),
+        reach=truth.select("query_id", "item_id").with_columns(
+            pl.Series(name, values) for name, values in flags.items()
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def rows(many: Scorer) -> pl.DataFrame:
+    """Lists of most queries and of strangers, with repeats, ties and rows without a score."""
+    rng = np.random.default_rng(9)
+    asked = [*many.queries["query_id"].sample(65, seed=1), *(f"z{n}" for n in range(15))]
+    lists = [
+        (query, int(item), rank, float(-(rank // 2)))
+        for query in rng.permutation(asked).tolist()
+        for rank, item in enumerate(rng.integers(0, 60, rng.integers(1, 40)), 1)
+    ]
+    return pl.DataFrame(lists, ["query_id", "item_id", "rank", "score"], orient="row")
+
+
+@pytest.fixture(scope="module")
+def whole(many: Scorer, rows: pl.DataFrame) -> Scored:
+    return many.score(rows.lazy())
+
+
+@pytest.fixture
+def by_pieces(monkeypatch: pytest.MonkeyPatch) -> Pieces:
+    """Reads lists so many rows at a time, and scores few queries together."""
+
+    def read(size: int) -> None:
+        monkeypatch.setattr(local, "map_pieces", partial(map_pieces, size=size))
+        monkeypatch.setattr(local, "QUERIES_AT_ONCE", 30)
+
+    return read
+
+
+def tables(scored: Scored) -> dict[str, pl.DataFrame]:
+    """Returns the tables in an order of their own; that of queries stays."""
+    found = {name: getattr(scored, name) for name in TABLES}
+    for name in ("hits", "lost", "sliced", "listed"):
+        keys = ("bucket_by", "bucket", "query_id", "item_id")
+        found[name] = found[name].sort([key for key in keys if key in found[name].columns])
+    return found
+
+
+def assert_same(scored: Scored, expected: Scored) -> None:
+    for name, table in tables(scored).items():
+        # Every bit: no tolerance.
+        assert table.equals(tables(expected)[name]), name
+    assert scored.counts == expected.counts
+
+
+def ranked(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows
+
+
+def by_rank_alone(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.drop("score")
+
+
+def by_score_alone(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.drop("rank")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("size", [1, 50, 400])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_pieces_change_no_bit(many, rows, whole, by_pieces, mixed, size, threads):
+    frame = rows.sample(fraction=1, shuffle=True, seed=size) if mixed else rows
+    by_pieces(size if size > 1 or not mixed else 20)
+    assert_same(many.score(frame.lazy(), threads=threads), whole)
+
+
+@pytest.mark.parametrize("depth", [3, None])
+@pytest.mark.parametrize("columns", [ranked, by_score_alone])
+def test_pieces_change_no_bit_of_other_lists(many, rows, by_pieces, columns, depth):
+    own = columns(rows)
+    options: dict[str, Any] = {"depth": depth, "serves_cold_users": False}
+    whole = many.score(own.lazy(), **options)
+    by_pieces(60)
+    assert_same(many.score(own.lazy(), **options), whole)
+    mixed = own.sample(fraction=1, shuffle=True, seed=5)
+    assert_same(many.score(mixed.lazy(), **options), whole)
+
+
+def test_pieces_of_blocks_of_queries(many, rows, whole, by_pieces):
+    by_pieces(100)
+    turned = many.queries.sample(fraction=1, shuffle=True, seed=2)
+    parts = [many.score(rows.lazy(), turned.slice(n, 30)) for n in range(0, 80, 30)]
+    per_query = pl.concat([part.per_query for part in parts])
+    assert per_query["query_id"].equals(turned["query_id"])
+    assert per_query.sort("query_id").equals(whole.per_query.sort("query_id"))
+    for name in ("hits", "lost"):
+        keys = ["query_id", "item_id"]
+        joined = pl.concat([getattr(part, name) for part in parts])
+        assert joined.sort(keys).equals(getattr(whole, name).sort(keys))
+    # What is in a file and what was asked for.
+    assert {part.lists for part in parts} == {80}
+    assert sum(80 - part.strangers for part in parts) == 65
+
+
+def test_scores_of_pieces_are_looked_for_in_all_of_them(many, rows, by_pieces):
+    missing = rows.with_columns(
+        score=pl.when(pl.col("rank") < 3).then("score").otherwise(pl.lit(None))
+    )
+    own = missing.filter(~pl.col("query_id").str.starts_with("z"))
+    bad = own["score"].null_count()
+    said = f"{bad} of {own.height} rows have no score, and recall(min_score=-3)@all cuts lists by"
+    expected = f"lists.score: {said} score"
+    assert refused(many.score, missing.lazy()) == (expected, 3)
+    by_pieces(50)
+    assert refused(many.score, missing.lazy()) == (expected, 3)
+
+
+# What was read.
+
+
+def test_all_lists_are_counted():
+    scored = scorer().score(LISTS)
+    assert scored.counts == {
+        "rows": 5,
+        "identical_rows": 0,
+        "repeated_items": 1,
+        "rank_gaps": 0,
+        "disagreements": 0,
+        "lists": 3,
+        "lists_without_query": 1,
+    }
+    assert scored.facts == check_lists(LISTS, what="recs")
+
+
+def test_bad_rows_name_the_lists():
+    bad = LISTS.with_columns(rank=pl.Series([1, 2, 2, 0, 1]))
+    assert refused(scorer().score, bad, what="lists[als]") == (
+        (
+            "lists[als].rank: 1 row with a rank below 1, e.g. query_id, rank ('q3', 0); "
+            "the best item has rank 1; is it counted from 0?"
+        ),
+        3,
+    )
+
+
+@pytest.mark.parametrize("column", ["rank", "score"])
+def test_lists_that_come_as_they_like(column):
+    rows = LISTS.with_columns(rank=pl.col("rank") * 3).select("query_id", "item_id", column)
+    turned = rows.collect().reverse().lazy()
+    assert_same(scorer().score(turned), scorer().score(rows))
+    assert scorer().score(turned).hits["rank"].to_list() == [1, 1]
+
+
+def test_ties_of_trec_are_broken_the_other_way_round():
+    tied = pl.LazyFrame({"query_id": ["q3"] * 2, "item_id": ["7", "8"], "score": [1.0, 1.0]})
+    truth = TRUTH.with_columns(pl.col("item_id").cast(pl.String))
+    own = Scorer.of(QUERIES, truth, ASKED, seen=None, drop_seen=False)
+    assert own.score(tied).hits["rank"].to_list() == [1]
+    assert own.score(tied, tie="descending").hits["rank"].to_list() == [2]
+
+
+def test_no_lists():
+    scored = scorer().score(LISTS.filter(pl.col("rank") > 9))
+    assert scored.counts["lists"] == scored.counts["rows"] == 0
+    assert scored.per_query["delivered"].to_list() == [0, 0, 0]
+    assert scored.hits.is_empty()
+    assert scored.lost["cause"].to_list() == ["not_retrieved"] * 3
+
+
+def test_lists_of_strangers_alone():
+    scored = scorer().score(LISTS.filter(pl.col("query_id") == "q9"))
+    assert (scored.lists, scored.strangers) == (1, 1)
+    assert scored.per_query["delivered"].to_list() == [0, 0, 0]
+
+
+def test_a_block_of_no_queries():
+    scored = scorer().score(LISTS, QUERIES.clear())
+    assert scored.per_query.is_empty()
+    assert scored.per_query.schema == scorer().score(LISTS).per_query.schema
+    assert scored.lost.is_empty()
+    assert (scored.lists, scored.strangers) == (3, 3)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recoeval.engine.ordered import mean_runs, sum_runs
+from recoeval.engine.ordered import mean_runs, number_runs, sum_runs
 
 ROWS = pl.DataFrame(
     {
@@ -27,6 +27,16 @@ def test_sums_of_runs_keep_the_dtypes_and_the_order():
 def test_a_run_ends_where_one_of_its_keys_changes():
     found = sum_runs(ROWS, ["q", "u"], ["count"])
     assert found.rows() == [("a", 1, 3), ("a", 2, 3), ("b", 2, 4), ("c", 2, 5)]
+
+
+def test_places_within_runs():
+    assert number_runs(ROWS, ["q"]).to_list() == [1, 2, 3, 1, 1]
+    assert number_runs(ROWS, ["q", "u"]).to_list() == [1, 2, 1, 1, 1]
+    # A key without a value is one as well.
+    missing = pl.DataFrame({"q": [None, None, "a", "a", None]})
+    assert number_runs(missing, ["q"]).to_list() == [1, 2, 1, 2, 1]
+    assert number_runs(ROWS, ["q"]).dtype == number_runs(ROWS.clear(), ["q"]).dtype == pl.Int64
+    assert number_runs(ROWS.clear(), ["q"]).is_empty()
 
 
 def test_no_rows_no_runs():

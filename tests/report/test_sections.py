@@ -271,7 +271,7 @@ def test_several_folds(make_results: Make) -> None:
     one = make_results(metrics=["recall", "coverage"], k=[10]).evaluation
     tables = {
         name: pl.concat([table, table.with_columns(fold=pl.lit(1, pl.Int64))])
-        for name in ("summary", "per_query", "hits", "lost", "loss")
+        for name in ("summary", "per_query", "hits", "lost_pairs", "loss")
         for table in [getattr(one, name)]
     }
     evaluation = replace(one, **tables)

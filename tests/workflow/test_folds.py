@@ -98,7 +98,7 @@ def test_stages_name_their_fold(tmp_path: Path) -> None:
     names = [name for name, _ in stages.told]
     assert names[:2] == ["read the log", "fold 0: split and ground truth"]
     assert "fold 1: popularity: lists" in names
-    assert names[-2:] == ["constraints", "write"]
+    assert names[-3:] == ["constraints", "write", "fingerprints"]
 
 
 def test_folds_that_share_rows_are_noted(tmp_path: Path) -> None:
@@ -278,7 +278,9 @@ def moments(rows: list[tuple[int, int, int]]) -> pl.DataFrame:
 def test_a_seen_window_ends_at_the_cutoff_of_each_user(
     tmp_path: Path, rule: dict[str, Any], window: str | None, seen: list[tuple[int, int]]
 ) -> None:
-    rows = [(1, 7, 1), (1, 8, 2), (1, 7, 5), (2, 7, 10), (2, 1, 20), (2, 2, 24), (2, 3, 25)]
+    # User 1 is evaluated on item 9, whether item 7 stays in the truth or not.
+    rows = [(1, 7, 1), (1, 8, 2), (1, 7, 5), (1, 9, 5)]
+    rows += [(2, 7, 10), (2, 1, 20), (2, 2, 24), (2, 3, 25)]
     moments(rows).write_parquet(tmp_path / "log.parquet")
     loaded = load_config(
         tiny_config(

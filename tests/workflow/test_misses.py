@@ -28,7 +28,7 @@ def run_of(seed: int = 7) -> Run:
     hits = pl.DataFrame(HITS, {**keys, "rank": pl.Int64, "gain": pl.Float64}, orient="row")
     lost = pl.DataFrame(LOST, {**keys, "gain": pl.Float64, "cause": pl.String}, orient="row")
     per_query = pl.concat([hits.select("fold", "generator"), lost.select("fold", "generator")])
-    evaluation = Evaluation(pl.DataFrame(), per_query, hits, {}, {}, (), lost=lost)
+    evaluation = Evaluation(pl.DataFrame(), per_query, hits, {}, {}, (), lost_pairs=lost.lazy())
     return Run(Path("x"), evaluation, Verdict("none", (), ()), {"seed": seed})
 
 

@@ -5,6 +5,7 @@ user 1: 30; user 2: 30; user 3: 20; user 4: 10, 20, 30.
 Truth: 1: {30}, 2: {30, 50}, 3: {20}, 4: {20, 60}.
 """
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date, timedelta
@@ -21,6 +22,7 @@ import recoeval as rv
 from recoeval.errors import EngineError
 from recoeval.generators import GENERATORS, Popularity
 from recoeval.workflow import scoring
+from recoeval.workflow.progress import Progress
 from tests.workflow.test_preparation import (
     COLUMNS,
     GAP,
@@ -724,12 +726,13 @@ def test_lists_are_made_block_by_block(tmp_path: Path, monkeypatch: pytest.Monke
     assert equal(run, whole)
 
 
-class Stages:
+class Stages(Progress):
     """Keeps what a run tells of its progress."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, int | None]] = []
         self.steps: dict[str, int] = {}
+        self.taken: list[dict[str, Any]] = []
 
     def stage(self, name: str, total: int | None = None) -> Any:
         self.told.append((name, total))
@@ -739,6 +742,9 @@ class Stages:
             self.steps[name] += steps
 
         return nullcontext(advance)
+
+    def over(self, taken: Mapping[str, Any]) -> None:
+        self.taken.append(dict(taken))
 
 
 def test_progress_is_told(tmp_path: Path) -> None:
@@ -757,11 +763,19 @@ def test_progress_is_told(tmp_path: Path) -> None:
         ("audit", None),
         ("constraints", None),
         ("write", None),
+        ("fingerprints", None),
     ]
     assert stages.steps["popularity: lists"] == stages.steps["channel: lists"] == 4
-    assert [each["stage"] for each in run.manifest["stages"]] == [
-        name for name, _ in stages.told[:-1]
-    ]
+    assert [each["stage"] for each in run.manifest["stages"]] == [name for name, _ in stages.told]
+    assert stages.taken == run.manifest["stages"]
+    rows = {each["stage"]: each["rows"] for each in run.manifest["stages"]}
+    assert rows["read the log"] == 28
+    assert rows["split and ground truth"] == 11 + 13
+    assert (rows["buckets"], rows["summary"]) == (4, 8)
+    for each in run.manifest["stages"]:
+        assert each["seconds"] >= 0
+        assert each["cpu_seconds"] >= 0
+        assert 0 < each["peak_memory_mb"] <= run.manifest["peak_memory_mb"]
 
 
 def test_a_failing_generator_is_named_and_leaves_nothing(

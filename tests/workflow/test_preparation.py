@@ -198,7 +198,7 @@ def test_train_rows_seen_pairs_and_activity(tmp_path: Path) -> None:
     assert done.train.end == datetime(2026, 1, 9, tzinfo=UTC)
     assert (done.train.seed, done.train.threads) == (7, 1)
     activity = pairs(done.background.activity, "user_id", "train_interactions", "train_rows")
-    assert activity == [(1, 4, 3), (2, 3, 2), (3, 3, 2), (4, 1, None)]
+    assert activity == [(1, 4, 3), (2, 3, 2), (3, 3, 2), (4, 1, 0)]
 
 
 def test_no_gap_and_no_end(tmp_path: Path) -> None:

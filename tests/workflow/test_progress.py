@@ -1,12 +1,13 @@
 """What a run says of its stages while it lasts."""
 
 import io
-import re
 import sys
+from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
-from recoeval.workflow.progress import Bars, Lines, Progress, Silent, progress_for
+from recoeval.workflow.progress import Advance, Bars, Lines, Progress, Silent, progress_for
+from recoeval.workflow.record import Record
 
 
 class Terminal(io.StringIO):
@@ -41,11 +42,19 @@ def test_silence(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    some_stages(Lines())
+    lines = Lines()
+    some_stages(lines)
+    assert capsys.readouterr() == ("", "")
+    taken = {"seconds": 12.34, "cpu_seconds": 123.45, "peak_memory_mb": 2345.6}
+    lines.over({**taken, "stage": "read the log", "rows": 50_000_000})
+    lines.over({**taken, "stage": "[red]als: fit", "rows": None})
     out, err = capsys.readouterr()
     assert out == ""
-    names = [re.fullmatch(r" +\d+\.\d s  (.*)", line) for line in err.splitlines()]
-    assert [name and name[1] for name in names] == ["read the log", "within", "[red]als: lists"]
+    assert err.splitlines() == [
+        "    wall         CPU      memory             rows  stage",
+        "    12.3 s     123.5 s     2,346 MB    50,000,000  read the log",
+        "    12.3 s     123.5 s     2,346 MB             -  [red]als: fit",
+    ]
 
 
 def test_bars(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,9 +76,28 @@ def test_a_failed_stage_leaves_the_terminal_as_it_was(monkeypatch: pytest.Monkey
 
 
 def test_a_failed_stage_has_no_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match="x"), Lines().stage("fit"):
+    record = Record(Lines())
+    with pytest.raises(ValueError, match="x"), record.stage("fit"):
         raise ValueError("x")
     assert capsys.readouterr().err == ""
+    assert record.stages == []
+
+
+def test_progress_need_not_hear_what_a_stage_took() -> None:
+    class Names(Progress):
+        """Keeps the names alone."""
+
+        def __init__(self) -> None:
+            self.names: list[str] = []
+
+        def stage(self, name: str, total: int | None = None) -> AbstractContextManager[Advance]:
+            self.names.append(name)
+            return nullcontext(lambda _: None)
+
+    progress = Names()
+    with Record(progress).within("fold 1: ").stage("fit"):
+        pass
+    assert progress.names == ["fold 1: fit"]
 
 
 def test_who_gets_what(monkeypatch: pytest.MonkeyPatch) -> None:

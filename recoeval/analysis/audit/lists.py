@@ -21,6 +21,7 @@ from recoeval.columns import (
     RETURNED,
     TIMESTAMP,
     TIMESTAMP_DTYPE,
+    TRAIN_ROWS,
     VALUE,
 )
 from recoeval.component import format_duration
@@ -97,6 +98,8 @@ def find_build_times(view: AuditView, name: str, lists: AuditedLists) -> Iterato
 def _asked(view: AuditView) -> pl.LazyFrame:
     """Returns query_id and query_time; where there is none the time of the first test row."""
     asked = view.truth.queries.lazy().select(QUERY_ID, QUERY_TIME)
+    if not view.truth.queries[QUERY_TIME].null_count():
+        return asked
     if TIMESTAMP not in view.test.collect_schema():
         return asked
     with reading("interactions"):
@@ -108,12 +111,9 @@ def find_foreign_ids(view: AuditView, name: str, lists: AuditedLists) -> Iterato
     """Yields how much of the lists the log never had, and how much of the truth no list holds."""
     if lists.rows is None:
         return
-    with reading(f"lists[{name}]"):
-        listed = lists.rows.select(ITEM_ID).unique().collect(engine="streaming").lazy()
-    sides = [view.train.select(ITEM_ID), view.test.select(ITEM_ID)]
-    log = pl.concat(sides) if view.whole is None else view.whole.select(ITEM_ID)
-    # Of the log only items that stand in lists are held.
-    known = log.join(listed, on=ITEM_ID, how="semi").unique()
+    items = _items(name, lists.rows) if lists.items is None else lists.items
+    listed = items.alias(ITEM_ID).to_frame().lazy()
+    known = view.items.lazy().select(ITEM_ID)
     total, strange = count(listed), count(listed.join(known, on=ITEM_ID, how="anti"))
     if strange:
         text = f"{number(strange, 'listed item')} ({percent(strange, total)}) never in the log"
@@ -129,6 +129,11 @@ def find_foreign_ids(view: AuditView, name: str, lists: AuditedLists) -> Iterato
         text = f"{number(missing, 'relevant pair')} ({share}) on items that none of its lists holds"
         counts = {"pairs": missing, "share": missing / view.truth.pairs.height}
         yield view.found("info", "truth_not_listed", text, counts, generator=name)
+
+
+def _items(name: str, rows: pl.LazyFrame) -> pl.Series:
+    with reading(f"lists[{name}]"):
+        return rows.select(ITEM_ID).unique().collect(engine="streaming")[ITEM_ID]
 
 
 def find_coverage(view: AuditView, name: str, per_query: pl.DataFrame) -> Iterator[Finding]:
@@ -152,7 +157,8 @@ def find_impossible_hits(
     found = find_cold_hits(
         own,
         view.truth.queries,
-        view.train_rows,
+        view.users.lazy().filter(pl.col(TRAIN_ROWS) > 0),
+        view.warm_items,
         serves_cold_users=lists.serves_cold_users,
         serves_cold_items=lists.serves_cold_items,
     )

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import polars as pl
-
 from recoeval.analysis.audit.view import AuditedSource, number, percent
 from recoeval.analysis.findings import Finding, Severity
 from recoeval.columns import ITEM_ID, TIMESTAMP, USER_ID
+from recoeval.data.logcheck import count_conflicts
 
 __all__ = ["find_conflicts", "find_duplicates", "find_naive_times"]
 
 MANY_REPEATS: Final = 0.01
 """Above this share of rows, repeats move counts, popularity and weights by as much as the
 differences that are looked for."""
-
-# No column of a log has this name.
-_HASH: Final = "__hash of user, item and time"
 
 
 def find_naive_times(source: AuditedSource, path: str) -> Iterator[Finding]:
@@ -59,14 +55,8 @@ def find_conflicts(source: AuditedSource, path: str) -> Iterator[Finding]:
     names = source.rows.collect_schema().names()
     if TIMESTAMP not in names or set(names) == set(keys):
         return
-    hashed = pl.struct(keys).hash().alias(_HASH)
-    again = pl.col(_HASH) == pl.col(_HASH).shift()
-    # Rows with equal hashes are the only candidates, so the rest of the log is never held.
-    twice = source.rows.select(hashed).sort(_HASH).filter(again).unique()
-    candidates = source.rows.with_columns(hashed).join(twice, on=_HASH, how="semi").drop(_HASH)
-    versions = candidates.unique().group_by(keys).len().filter(pl.col("len") > 1)
-    found = versions.select(pl.len().alias("events"), pl.col("len").sum())
-    events, rows = found.collect(engine="streaming").row(0)
+    known = source.conflicts or count_conflicts(source.rows)
+    events, rows = known.events, known.rows
     if not events:
         return
     text = (

@@ -10,7 +10,17 @@ import polars as pl
 
 from recoeval.analysis.audit.view import TICK, AuditView, count, number, percent
 from recoeval.analysis.findings import Finding, Severity
-from recoeval.columns import ITEM_ID, QUERY_ID, QUERY_TIME, TIMESTAMP, TIMESTAMP_DTYPE, USER_ID
+from recoeval.columns import (
+    FIRST,
+    ITEM_ID,
+    QUERY_ID,
+    QUERY_TIME,
+    TIMESTAMP,
+    TIMESTAMP_DTYPE,
+    TRAIN_ROWS,
+    TRAINED,
+    USER_ID,
+)
 from recoeval.data.splits import as_text
 
 __all__ = [
@@ -98,11 +108,7 @@ def find_shared_rows(view: AuditView) -> tuple[Finding, ...]:
 
 def find_repeated_pairs(view: AuditView) -> tuple[Finding, ...]:
     """Returns how many truth pairs are train pairs, judged by the policy."""
-    keys = [USER_ID, ITEM_ID]
-    users = view.truth.queries.lazy().select(QUERY_ID, USER_ID)
-    pairs = view.truth.pairs.lazy().select(QUERY_ID, ITEM_ID).join(users, on=QUERY_ID)
-    known = view.train_rows.select(keys).join(pairs, on=keys, how="semi").unique()
-    repeated, total = count(pairs.join(known, on=keys, how="semi")), view.truth.pairs.height
+    repeated, total = view.repeats.truth_trained, view.truth.pairs.height
     if not repeated:
         return ()
     counts = {"pairs": repeated, "share": repeated / total}
@@ -124,14 +130,14 @@ def find_repeated_pairs(view: AuditView) -> tuple[Finding, ...]:
 def find_new_items(view: AuditView) -> tuple[Finding, ...]:
     """Returns how much of the truth is on items that the log first knows after the cutoff."""
     pairs = view.truth.pairs.lazy().select(QUERY_ID, ITEM_ID)
-    if view.whole is not None and TIMESTAMP in view.whole.collect_schema():
-        first = first_rows(view.whole, pairs)
+    if FIRST in view.items.columns:
+        first = view.items.lazy().select(ITEM_ID, FIRST)
         timed = pairs.join(view.cutoffs.select(QUERY_ID, QUERY_TIME), on=QUERY_ID)
         new = timed.join(first, on=ITEM_ID, how="left").filter(
-            pl.col("first").is_null() | (pl.col("first") >= pl.col(QUERY_TIME))
+            pl.col(FIRST).is_null() | (pl.col(FIRST) >= pl.col(QUERY_TIME))
         )
     else:
-        items = view.train.select(ITEM_ID).join(pairs, on=ITEM_ID, how="semi").unique()
+        items = view.items.lazy().filter(TRAINED)
         new = pairs.join(items, on=ITEM_ID, how="anti")
     found = new.select(pl.len(), pl.col(ITEM_ID).n_unique().alias("items"))
     rows, items_found = found.collect(engine="streaming").row(0)
@@ -144,12 +150,6 @@ def find_new_items(view: AuditView) -> tuple[Finding, ...]:
     )
     counts = {"pairs": rows, "items": items_found, "share": rows / total}
     return (view.found("info", "items_after_cutoff", text, counts),)
-
-
-def first_rows(log: pl.LazyFrame, pairs: pl.LazyFrame) -> pl.LazyFrame:
-    """Returns item_id, first: the time of the first log row of the items of these pairs."""
-    rows = log.select(ITEM_ID, TIMESTAMP).join(pairs.select(ITEM_ID), on=ITEM_ID, how="semi")
-    return rows.group_by(ITEM_ID).agg(pl.col(TIMESTAMP).min().alias("first"))
 
 
 def find_ties(view: AuditView) -> tuple[Finding, ...]:
@@ -226,7 +226,7 @@ def find_unlike_rules(view: AuditView) -> tuple[Finding, ...]:
     own, rule = view.training.where, view.ground_truth.rule or "TRUE"
     if own is None or own.split() == rule.split():
         return ()
-    rows = count(view.train_rows)
+    rows = int(view.users[TRAIN_ROWS].sum())
     text = (
         f"generators learn from rows where {own} ({number(rows, 'row')}) "
         f"and are held against rows where {rule}"

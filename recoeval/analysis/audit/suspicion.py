@@ -12,7 +12,8 @@ __all__ = ["find_cold_hits"]
 def find_cold_hits(
     hits: pl.DataFrame,
     queries: pl.DataFrame,
-    train: pl.LazyFrame,
+    users: pl.LazyFrame,
+    items: pl.LazyFrame,
     *,
     serves_cold_users: bool,
     serves_cold_items: bool,
@@ -25,18 +26,19 @@ def find_cold_hits(
     Args:
         hits: HITS of the generator.
         queries: query_id, user_id of the evaluated queries.
-        train: train rows: user_id, item_id.
+        users: user_id of those with a train row.
+        items: item_id of those with a train row.
         serves_cold_users: whether it can serve users without a train row.
         serves_cold_items: whether it can list items without a train row.
     """
     found = hits.lazy().join(queries.lazy().select(QUERY_ID, USER_ID), on=QUERY_ID)
     kinds, pairs = [], []
-    for served, column, kind in (
-        (serves_cold_users, USER_ID, "users"),
-        (serves_cold_items, ITEM_ID, "items"),
+    for served, known, column, kind in (
+        (serves_cold_users, users, USER_ID, "users"),
+        (serves_cold_items, items, ITEM_ID, "items"),
     ):
         if not served:
-            cold = found.join(train.select(column), on=column, how="anti")
+            cold = found.join(known.select(column), on=column, how="anti")
             impossible = cold.select(QUERY_ID, ITEM_ID).collect(engine="streaming")
             kinds += [f"{impossible.height} on {kind}"] if impossible.height else []
             pairs.append(impossible)

@@ -10,10 +10,11 @@ from typing import Literal
 import polars as pl
 
 from recoeval.analysis.findings import Finding, Severity
-from recoeval.columns import QUERY_ID, QUERY_TIME, TIMESTAMP, USER_ID
+from recoeval.columns import ITEM_ID, QUERY_ID, QUERY_TIME, TIMESTAMP, USER_ID
 from recoeval.data.background import Background
-from recoeval.data.logcheck import LogFacts
+from recoeval.data.logcheck import Conflicts, LogFacts
 from recoeval.data.splits import Windows
+from recoeval.data.trainpairs import Repeats
 from recoeval.data.truth import GroundTruth, SeenRule, TrainingRule, Truth
 
 __all__ = ["AuditView", "AuditedLists", "AuditedSource"]
@@ -31,6 +32,7 @@ class AuditedSource:
         duplicates: keep or drop.
         naive_times: rows whose time came without a zone.
         timezone: how these are read; None: nobody said, as UTC.
+        conflicts: events of `rows` that are told in several ways; None: not counted yet.
     """
 
     rows: pl.LazyFrame
@@ -38,6 +40,7 @@ class AuditedSource:
     duplicates: Literal["keep", "drop"] = "keep"
     naive_times: int = 0
     timezone: str | None = None
+    conflicts: Conflicts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class AuditedLists:
         serves_cold_users: whether a user without a train row can get a list.
         serves_cold_items: whether an item without a train row can be listed.
         rows: query_id, item_id of the delivered lists; None where they are not kept.
+        items: the distinct items of these rows; None: not counted yet, `rows` are read.
         built: query_id, as_of (Datetime[us], UTC): when each list was built; None: unknown.
         max_age: how old a list may be when it is asked for; None: any age.
     """
@@ -57,6 +61,7 @@ class AuditedLists:
     rows: pl.LazyFrame | None = None
     built: pl.LazyFrame | None = None
     max_age: timedelta | None = None
+    items: pl.Series | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +76,15 @@ class AuditView:
         train_rows: those rows of `train` that generators learn from.
         truth: what the lists are held against.
         background: what is known of users and items.
+        users: user_id, train_interactions, train_rows of all users of both sides.
+        items: item_id, trained (whether it has a row in the train window) and first (the time of
+            its first row) of all items of the log; no `first` where the order of the rows in time
+            is not known.
+        repeats: how many relevant pairs are known from the train window.
         ground_truth: the rules of relevance.
         training: the rule of the train rows.
         seen: the rule of the seen pairs.
         windows: half-open windows in UTC; None for splits by files or by user.
-        whole: all rows of the log, those of neither side too; None for a split by files.
         log_end: the latest time of the log, UTC; None without times.
         fold: number of the fold.
     """
@@ -86,11 +95,13 @@ class AuditView:
     train_rows: pl.LazyFrame
     truth: Truth
     background: Background
+    users: pl.DataFrame
+    items: pl.DataFrame
+    repeats: Repeats
     ground_truth: GroundTruth
     training: TrainingRule
     seen: SeenRule
     windows: Windows | None = None
-    whole: pl.LazyFrame | None = None
     log_end: datetime | None = None
     fold: int = 0
 
@@ -98,6 +109,13 @@ class AuditView:
     def timed(self) -> bool:
         """Whether the rows of both sides have times."""
         return all(TIMESTAMP in rows.collect_schema() for rows in (self.train, self.test))
+
+    @property
+    def warm_items(self) -> pl.LazyFrame:
+        """item_id of the items with a train row; may repeat."""
+        popularity = self.background.popularity
+        rows = self.train_rows if popularity is None else popularity.lazy()
+        return rows.select(ITEM_ID)
 
     @property
     def cutoffs(self) -> pl.LazyFrame:

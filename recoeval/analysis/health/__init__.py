@@ -62,7 +62,7 @@ def health_of(view: AuditView) -> dict[str, list[dict[str, Any]]]:
     tables = {
         "truth_size": measure_relevant_items(view),
         "relevant_items": count_relevant_items(view),
-        "repeats": count_repeats(view, rows),
+        "repeats": count_repeats(view),
         "events": event_mix(view, rows),
         "dwell": dwell_quantiles(view, rows),
         "by_popularity": by_popularity(view),

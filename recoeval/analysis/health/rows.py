@@ -10,9 +10,8 @@ from typing import Any, Final
 import polars as pl
 
 from recoeval.analysis.audit.view import AuditView
-from recoeval.columns import ITEM_ID, TIMESTAMP, TIMESTAMP_DTYPE, USER_ID
-from recoeval.data.rules import compile_rule
-from recoeval.data.truth import relevance_rule
+from recoeval.columns import ITEM_ID, TIMESTAMP, USER_ID
+from recoeval.data.truth import relevance_rule, relevant_mark
 
 __all__ = ["by_day", "by_duration", "dwell_quantiles", "event_mix", "mark_relevant"]
 
@@ -39,16 +38,9 @@ def mark_relevant(view: AuditView) -> pl.LazyFrame:
     horizon); by user, the rule alone decides.
     """
     schema = view.test.collect_schema()
-    marks = []
-    for kind in view.ground_truth.kinds("ground_truth").values():
-        mark = pl.lit(True)
-        if kind.where is not None:
-            mark = compile_rule(kind.where, schema, path=kind.path, kind="boolean", source=LOG)
-        if kind.horizon is not None and view.windows is not None:
-            end = pl.lit(view.windows.cutoff, TIMESTAMP_DTYPE) + kind.horizon
-            mark = mark & (pl.col(TIMESTAMP) < end)
-        marks.append(mark.fill_null(False))
-    return view.test.with_columns(pl.any_horizontal(marks).alias(MARK))
+    cutoff = view.windows.cutoff if view.windows else None
+    mark = relevant_mark(view.ground_truth, schema, source=LOG, cutoff=cutoff)
+    return view.test.with_columns(mark.alias(MARK))
 
 
 def named_columns(view: AuditView) -> tuple[list[str], list[str]]:

@@ -8,18 +8,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from recoeval.analysis.audit.split import first_rows
-from recoeval.analysis.audit.view import AuditView, count
-from recoeval.analysis.health.rows import MARK, range_labels
-from recoeval.columns import (
-    CREATED_AT,
-    ITEM_ID,
-    QUERY_ID,
-    QUERY_TIME,
-    TIMESTAMP,
-    TRAIN_USERS,
-    USER_ID,
-)
+from recoeval.analysis.audit.view import AuditView
+from recoeval.analysis.health.rows import range_labels
+from recoeval.columns import CREATED_AT, FIRST, ITEM_ID, QUERY_ID, QUERY_TIME, TRAIN_USERS
 
 __all__ = [
     "by_age",
@@ -90,18 +81,14 @@ def count_relevant_items(view: AuditView) -> list[Record]:
     ]
 
 
-def count_repeats(view: AuditView, rows: pl.LazyFrame) -> list[Record]:
+def count_repeats(view: AuditView) -> list[Record]:
     """Returns how many relevant pairs of the test window are known from the train window."""
-    keys = [USER_ID, ITEM_ID]
-    pairs = rows.filter(MARK).select(keys).unique().collect(engine="streaming").lazy()
-    total = count(pairs)
-    others = [("have a train row", view.train_rows), ("have any row before", view.train)]
+    known, total = view.repeats, view.repeats.pairs
+    others = [("have a train row", known.trained), ("have any row before", known.before)]
     if view.background.seen is not None:
-        others.append(("were seen", view.background.seen))
+        others.append(("were seen", known.seen))
     found = [{"pairs_that": "are relevant in the test window", "pairs": total, "share": 1.0}]
-    for name, other in others:
-        known = other.select(keys).join(pairs, on=keys, how="semi").unique()
-        repeated = count(known)
+    for name, repeated in others:
         share = repeated / total if total else 0.0
         found.append({"pairs_that": name, "pairs": repeated, "share": share})
     return found
@@ -155,17 +142,17 @@ def by_age(view: AuditView) -> list[Record]:
     pairs = view.truth.pairs.lazy().select(QUERY_ID, ITEM_ID)
     items = view.background.items
     if items is not None and items[CREATED_AT].null_count() < items.height:
-        since, born = "created_at", items.lazy().select(ITEM_ID, pl.col(CREATED_AT).alias("first"))
-    elif view.whole is not None and TIMESTAMP in view.whole.collect_schema():
-        since, born = "first log row", first_rows(view.whole, pairs)
+        since, born = "created_at", items.lazy().select(ITEM_ID, pl.col(CREATED_AT).alias(FIRST))
+    elif FIRST in view.items.columns:
+        since, born = "first log row", view.items.lazy().select(ITEM_ID, FIRST)
     else:
         return []
-    days = (pl.col(QUERY_TIME) - pl.col("first")).dt.total_microseconds() / 86_400_000_000
+    days = (pl.col(QUERY_TIME) - pl.col(FIRST)).dt.total_microseconds() / 86_400_000_000
     band = pl.sum_horizontal((days >= edge).cast(pl.Int64) for edge in AGES)
     counts = (
         pairs.join(view.cutoffs.select(QUERY_ID, QUERY_TIME), on=QUERY_ID)
         .join(born, on=ITEM_ID, how="left")
-        .select(pl.when(pl.col("first").is_not_null()).then(band).alias("band"))
+        .select(pl.when(pl.col(FIRST).is_not_null()).then(band).alias("band"))
         .group_by("band")
         .len()
         .sort("band", nulls_last=True)

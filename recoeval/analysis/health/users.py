@@ -9,12 +9,14 @@ import polars as pl
 from recoeval.analysis.audit.view import AuditView
 from recoeval.analysis.health.rows import named_columns
 from recoeval.columns import TRAIN_INTERACTIONS, TRAIN_ROWS, USER_ID
+from recoeval.data.trainpairs import key_of
 
 __all__ = ["compare_users"]
 
 Record = dict[str, Any]
 
 _EVALUATED = "__evaluated"
+_VALUE = "value"
 _CUTS = (("10%", 0.1), ("median", 0.5), ("90%", 0.9))
 _ACTIVITY = "log rows before the cutoff"
 _MOST = 10
@@ -47,38 +49,30 @@ def compare_users(view: AuditView) -> list[Record]:
 
 def _users(view: AuditView) -> pl.LazyFrame:
     """Returns one row a user of the log with activity, and whether the user is evaluated."""
-    everyone = pl.concat([view.train.select(USER_ID), view.test.select(USER_ID)]).unique()
-    chosen = view.truth.queries.lazy().select(USER_ID, pl.lit(True).alias(_EVALUATED)).unique()
-    joined = everyone.join(chosen, on=USER_ID, how="left")
-    for name, rows in ((TRAIN_INTERACTIONS, view.train), (TRAIN_ROWS, view.train_rows)):
-        counts = rows.group_by(USER_ID).agg(pl.len().cast(pl.Int64).alias(name))
-        joined = joined.join(counts, on=USER_ID, how="left")
-    filled = (
-        pl.col(TRAIN_INTERACTIONS, TRAIN_ROWS).fill_null(0),
-        pl.col(_EVALUATED).fill_null(False),
-    )
-    # One small row a user: read once, looked at twice.
-    return joined.with_columns(filled).collect(engine="streaming").lazy()
+    chosen = view.truth.queries.select(USER_ID, pl.lit(True).alias(_EVALUATED)).unique()
+    joined = view.users.join(chosen, on=USER_ID, how="left")
+    return joined.with_columns(pl.col(_EVALUATED).fill_null(False)).lazy()
 
 
 def _mix(view: AuditView, users: pl.LazyFrame) -> list[Record]:
     """Returns the share of each event among the rows before the cutoff."""
-    chosen = users.filter(_EVALUATED).select(USER_ID)
-    own = view.train.join(chosen, on=USER_ID, how="semi")
+    key = key_of(USER_ID, view.users[USER_ID])
+    chosen = users.filter(_EVALUATED).select(key, _EVALUATED)
     found = []
     for name in named_columns(view)[0]:
-        value = pl.col(name).cast(pl.String).fill_null("(null)").alias("value")
-        frames = [side.group_by(value).len().sort("value") for side in (own, view.train)]
-        mine, every = pl.collect_all(frames, engine="streaming")
-        counts = dict(mine.iter_rows())
-        totals = (mine["len"].sum(), every["len"].sum())
-        most = every.sort("len", "value", descending=[True, False]).head(_MOST)
+        value = pl.col(name).cast(pl.String).fill_null("(null)").alias(_VALUE)
+        rows = view.train.select(key, value).join(chosen, on=USER_ID, how="left")
+        counted = rows.group_by(_VALUE).agg(pl.len(), pl.col(_EVALUATED).sum())
+        every = counted.collect(engine="streaming")
+        counts = dict(every.select(_VALUE, _EVALUATED).iter_rows())
+        totals = (every[_EVALUATED].sum(), every["len"].sum())
+        most = every.sort("len", _VALUE, descending=[True, False]).head(_MOST)
         found += [
             {
                 "fact": f"share of rows before the cutoff with {name} {label}",
-                "evaluated": counts.get(label, 0) / totals[0] if totals[0] else None,
+                "evaluated": counts[label] / totals[0] if totals[0] else None,
                 "all_users": amount / totals[1],
             }
-            for label, amount in most.iter_rows()
+            for label, amount in most.select(_VALUE, "len").iter_rows()
         ]
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import Final
 
 import numpy as np
@@ -180,7 +179,7 @@ def _mixed_lists(scorer: Scorer, names: pl.Series, seed: int) -> pl.DataFrame:
 def _tables(parts: Sequence[Scored]) -> dict[str, pl.DataFrame]:
     """Returns the tables of all blocks together, in an order of their own."""
     found = {}
-    for name in (field.name for field in fields(parts[0])):
+    for name in ("per_query", "hits", "lost", "sliced", "listed"):
         table = pl.concat([getattr(part, name) for part in parts])
         keys = [key for key in (BUCKET_BY, BUCKET, QUERY_ID, ITEM_ID) if key in table.columns]
         if name == "listed" and table.width:

@@ -12,7 +12,7 @@ from recoeval.analysis.findings import Finding
 from recoeval.analysis.results import Evaluation
 from recoeval.columns import SUMMARY_SCHEMA, TIMESTAMP_DTYPE
 from recoeval.errors import DataError
-from tests.analysis.views import CUTOFF, TEST, day, table, view_of
+from tests.analysis.views import CUTOFF, TEST, day, view_of
 
 NAME = "two_tower"
 
@@ -125,11 +125,17 @@ def test_an_item_that_only_the_test_window_has_is_in_the_log() -> None:
 
 def test_an_item_that_neither_side_has_may_be_in_the_log() -> None:
     # In the gap, or after the test window.
-    view = view_of()
-    gap = table([(9, 70, day(9))])
-    view = view_of(whole=pl.concat([view.train, view.test, gap]))
+    view = view_of(unused=[(9, 70, day(9))])
     lists = AuditedLists(rows=listed(10, 20, 30, 70))
     assert audit_lists(view, evaluation(), {NAME: lists}) == ()
+
+
+def test_items_that_are_known_are_not_read_again() -> None:
+    rows = listed(10, 20, 30, 98, 99)
+    unread = pl.LazyFrame({"item_id": [1]}).map_batches(lambda _: pytest.fail("read"))
+    items = rows.collect()["item_id"].unique()
+    assert audit(AuditedLists(rows=unread, items=items)) == audit(AuditedLists(rows=rows))
+    assert audit(AuditedLists(rows=rows)) != ()
 
 
 def test_truth_that_no_list_holds() -> None:

@@ -30,7 +30,7 @@ def hits(*pairs: tuple[str, int]) -> pl.DataFrame:
 )
 def test_a_hit_on_a_cold_pair(found, users, items, reason):
     said = find_cold_hits(
-        hits(*found), QUERIES, TRAIN, serves_cold_users=users, serves_cold_items=items
+        hits(*found), QUERIES, TRAIN, TRAIN, serves_cold_users=users, serves_cold_items=items
     )
     if reason is None:
         assert said is None

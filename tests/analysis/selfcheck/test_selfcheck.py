@@ -11,7 +11,7 @@ import pytest
 from recoeval.analysis.results import Evaluation
 from recoeval.analysis.selfcheck import SHARES, UNBOUNDED, probes, self_check
 from recoeval.analysis.selfcheck.idealvalues import ideal_value
-from recoeval.columns import SUMMARY_SCHEMA
+from recoeval.columns import CAUSE_DTYPE, SUMMARY_SCHEMA, UNAVAILABLE
 from recoeval.engine.local import Scored, Scorer
 from recoeval.metrics import METRICS, Cut, Measure, measures
 from recoeval.metrics.accuracy import Recall
@@ -161,7 +161,11 @@ def evaluation(values: dict[str, list[float | None]], **changes: Any) -> Evaluat
     rows = queries.with_columns(relevant=pl.lit(2), **{k: pl.Series(v) for k, v in values.items()})
     pairs = queries.with_columns(item_id=pl.lit(10))
     lost = queries.with_columns(item_id=pl.lit(20))
-    tables = {"summary": pl.DataFrame(schema=SUMMARY_SCHEMA), "hits": pairs, "lost": lost}
+    tables = {
+        "summary": pl.DataFrame(schema=SUMMARY_SCHEMA),
+        "hits": pairs,
+        "lost_pairs": lost.lazy(),
+    }
     return Evaluation(
         per_query=rows,
         counts={},
@@ -222,7 +226,8 @@ def test_hits_and_lost_pairs_that_are_not_the_truth_are_found(name: str, fault: 
         broken = pl.concat([table.head(1), other.tail(1)])
     else:
         broken = table.with_columns(query_id=pl.Series([0, 9]))
-    (found, *more) = check(replace(clean, **{name: broken}))
+    changed = {"hits": broken} if name == "hits" else {"lost_pairs": broken.lazy()}
+    (found, *more) = check(replace(clean, **changed))
     assert (found[0], found[2], more) == ("loss_does_not_add_up", "als", [])
     where = {
         "missing": "1 query, e.g. 1",
@@ -338,15 +343,16 @@ def test_results_that_are_not_stable_are_found(
             calls.append((lists.collect(), queries))
             if not when(calls[0], calls[-1], len(calls)):
                 return scored
-            change = pl.lit("another") if column == "cause" else pl.col(column) + 1
-            tables = {field.name: getattr(scored, field.name) for field in fields(scored)}
-            return Scored(
+            other = pl.lit(UNAVAILABLE, CAUSE_DTYPE)
+            change = other if column == "cause" else pl.col(column) + 1
+            tables = {name: getattr(scored, name) for name in ("per_query", "found", "missed")}
+            return replace(
+                scored,
                 **{
                     name: table.with_columns(change.alias(column))
-                    if column in table.columns
-                    else table
                     for name, table in tables.items()
-                }
+                    if column in table.columns
+                },
             )
 
     found = list(probes.find_unstable_scores(disguised(scorer(FEW), Unstable), 7))

@@ -1,0 +1,156 @@
+"""Whole lists in their delivered order: what a scorer reads at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recoeval.columns import ITEM_ID, QUERY_ID, RANK, SCORE
+from recoeval.data.delivery import Tie, deliver
+from recoeval.data.listcheck import ListFacts, check_lists, count_repeats
+from recoeval.data.ordering import starts_of
+from recoeval.data.rowkeys import Ints, RowKeys
+
+__all__ = ["ListBlock", "block_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListBlock:
+    """Whole lists one below the other, each in its delivered order.
+
+    Args:
+        queries: query_id of each list; distinct.
+        starts: where each list starts, one more than there are lists.
+        items: item_id of each row.
+        scores: score of each row; None where the lists have none.
+        keys: the rows by list and item.
+        shared: positions of the rows whose item stands elsewhere in their list as well.
+        facts: what was found when the rows were checked.
+    """
+
+    queries: pl.Series
+    starts: Ints
+    items: pl.Series
+    scores: pl.Series | None
+    keys: RowKeys
+    shared: Ints
+    facts: ListFacts
+
+    @property
+    def lengths(self) -> Ints:
+        """Rows of each list."""
+        return np.diff(self.starts)
+
+    def ranks(self, rows: Ints) -> Ints:
+        """Returns the delivered rank of rows, 1..n.
+
+        Args:
+            rows: positions.
+        """
+        ranks: Ints = rows - self.starts[self.keys.lists(rows)] + 1
+        return ranks
+
+
+def block_of(
+    rows: pl.DataFrame, starts: Ints | None = None, *, what: str = "lists", tie: Tie = "ascending"
+) -> ListBlock:
+    """Returns whole lists as a block, checked and put in order.
+
+    Args:
+        rows: of `read_lists`; the rows of a list in one piece where `starts` are given.
+        starts: where each list starts; None: the rows are in any order.
+        what: name of the lists in errors.
+        tie: as for `deliver`.
+
+    Raises:
+        DataError: rows that `check_lists` refuses; it counts those of this block alone.
+    """
+    if starts is None:
+        rows = _together(rows, tie)
+        starts = starts_of(rows[QUERY_ID])
+    ends = np.append(starts, rows.height)
+    facts: ListFacts | None = None
+    if not _in_order(rows, ends, tie):
+        facts = check_lists(rows.lazy(), what=what)
+        rows = deliver(rows.lazy(), tie=tie).collect()
+        starts = starts_of(rows[QUERY_ID])
+        ends = np.append(starts, rows.height)
+    items = rows[ITEM_ID].rechunk()
+    keys = RowKeys.of(ends, items)
+    shared = keys.shared()
+    return ListBlock(
+        rows[QUERY_ID].gather(starts),
+        ends,
+        items,
+        rows[SCORE] if SCORE in rows.columns else None,
+        keys,
+        shared,
+        facts or _facts(rows, ends, keys, shared),
+    )
+
+
+def _together(rows: pl.DataFrame, tie: Tie) -> pl.DataFrame:
+    """Returns the rows list by list, in the order in which most lists are delivered."""
+    if RANK not in rows.columns:
+        if tie == "ascending":
+            return rows.sort(QUERY_ID, SCORE, ITEM_ID, descending=[False, True, False])
+        return rows.sort(QUERY_ID)
+    ranks = rows[RANK].to_numpy()
+    if rows[RANK].null_count() or rows[QUERY_ID].null_count() or (ranks < 1).any():
+        return rows.sort(QUERY_ID, RANK)
+    # One number to sort by: ten times faster than two columns.
+    bits = np.uint64(int(ranks.max(initial=1)).bit_length())
+    order = np.argsort((rows[QUERY_ID].hash().to_numpy() << bits) | ranks.astype(np.uint64))
+    # In one chunk each, since picking rows out of many takes ten times as long.
+    sorted_rows = rows.rechunk()[order]
+    heads = sorted_rows[QUERY_ID].gather(starts_of(sorted_rows[QUERY_ID]))
+    # Two queries with equal hashes: once in a blue moon.
+    return sorted_rows if heads.n_unique() == len(heads) else rows.sort(QUERY_ID, RANK)
+
+
+def _in_order(rows: pl.DataFrame, ends: Ints, tie: Tie) -> bool:
+    """Returns whether the rows are good, and in delivered order within their lists."""
+    keys = [name for name in (QUERY_ID, ITEM_ID) if rows[name].null_count()]
+    if keys:
+        return False
+    if RANK in rows.columns:
+        return not rows[RANK].null_count() and _are_ranked(rows[RANK].to_numpy(), ends)
+    if tie == "descending" or rows[SCORE].null_count():
+        return False
+    scores = rows[SCORE].to_numpy()
+    if not np.isfinite(scores).all():
+        return False
+    inside = _inside(ends)
+    if (scores[1:] > scores[:-1])[inside].any():
+        return False
+    tied = np.flatnonzero((scores[1:] == scores[:-1]) & inside)
+    return bool((rows[ITEM_ID].gather(tied + 1) >= rows[ITEM_ID].gather(tied)).all())
+
+
+def _are_ranked(ranks: Ints, ends: Ints) -> bool:
+    """Returns whether the ranks of each list are 1, 2, 3 ..."""
+    breaks = np.flatnonzero(np.diff(ranks) != 1) + 1
+    return bool((ranks[ends[:-1]] == 1).all()) and np.array_equal(breaks, ends[1:-1])
+
+
+def _inside(ends: Ints) -> NDArray[np.bool_]:
+    """Returns for each row but the first whether the one before it is in the same list."""
+    inside = np.ones(max(0, int(ends[-1]) - 1), dtype=bool)
+    inside[ends[1:-1] - 1] = False
+    return inside
+
+
+def _facts(rows: pl.DataFrame, ends: Ints, keys: RowKeys, shared: Ints) -> ListFacts:
+    """Returns the facts of rows that are in order."""
+    identical = repeated = 0
+    if len(shared):
+        identical, repeated = count_repeats(rows[shared], [QUERY_ID, ITEM_ID])
+    disagreements = 0
+    if RANK in rows.columns and SCORE in rows.columns:
+        scores = rows[SCORE].to_numpy()
+        rising = np.flatnonzero((scores[1:] > scores[:-1]) & _inside(ends)) + 1
+        disagreements = len(np.unique(keys.lists(rising)))
+    return ListFacts(rows.height, identical, repeated, 0, disagreements)

@@ -1,0 +1,242 @@
+"""Pairs of the train window as sorted 64-bit codes: counted, looked up, and decoded again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recoeval.columns import ITEM_ID, TRAIN_USERS, USER_ID
+
+__all__ = [
+    "Codes",
+    "Coding",
+    "Repeats",
+    "TrainPairs",
+    "among",
+    "count_repeats",
+    "find_train_pairs",
+    "key_of",
+]
+
+Codes = NDArray[np.uint64]
+
+# 31 bits of the user and 31 of the item; of a row two marks stand behind them.
+_BITS: Final = 31
+_ITEM: Final = np.uint64(2**_BITS - 1)
+_USER_CODE: Final = "user code"
+_ITEM_CODE: Final = "item code"
+
+
+def key_of(column: str, ids: pl.Series) -> pl.Expr:
+    """Returns what stands for an id of a column where the column holds these ids only.
+
+    For text it is a hash that no two of the ids share: joins on it cost half of joins on text.
+
+    Args:
+        column: of ids.
+        ids: distinct; all that the column has.
+    """
+    if ids.dtype != pl.String:
+        return pl.col(column)
+    seed = 0
+    while ids.hash(seed).n_unique() < len(ids):
+        seed += 1
+    return pl.col(column).hash(seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """Users and items, numbered in their order.
+
+    Args:
+        users: distinct ids, ascending; fewer than 2^31.
+        items: distinct ids, ascending; fewer than 2^31.
+    """
+
+    users: pl.Series
+    items: pl.Series
+
+    def encode(self, rows: pl.LazyFrame, *marks: pl.Expr) -> Codes:
+        """Returns the code of each row in any order, followed by a bit for each mark.
+
+        Args:
+            rows: user_id, item_id, which have numbers here, and what the marks need.
+            marks: at most two; true, false or null.
+        """
+        keys = (key_of(USER_ID, self.users), key_of(ITEM_ID, self.items))
+        users, items = self._numbers(*keys)
+        bits = [mark.fill_null(False).cast(pl.UInt64) for mark in marks]
+        coded = (
+            rows.select(*keys, *(bit.alias(f"{at}") for at, bit in enumerate(bits)))
+            .join(items, on=ITEM_ID)
+            .join(users, on=USER_ID)
+        )
+        code = _code()
+        for at in range(len(marks)):
+            code = code * 2 + pl.col(f"{at}")
+        found = coded.select(code.alias("code")).collect(engine="streaming")
+        return found["code"].to_numpy(writable=True)
+
+    def distinct(self, rows: pl.LazyFrame) -> Codes:
+        """Returns the codes of the distinct pairs of rows, ascending."""
+        codes = self.encode(rows)
+        codes.sort()
+        return _distinct(codes)
+
+    def find(self, pairs: pl.DataFrame) -> pl.Series:
+        """Returns the code of each pair, null where an id has no number.
+
+        Args:
+            pairs: user_id, item_id; any ids.
+        """
+        users, items = self._numbers(pl.col(USER_ID), pl.col(ITEM_ID))
+        return (
+            pairs.lazy()
+            .select(USER_ID, ITEM_ID)
+            .join(items, on=ITEM_ID, how="left", maintain_order="left")
+            .join(users, on=USER_ID, how="left", maintain_order="left")
+            .select(_code().alias("code"))
+            .collect(engine="streaming")["code"]
+        )
+
+    def decode(self, codes: Codes) -> pl.DataFrame:
+        """Returns user_id, item_id of pairs."""
+        users = pl.Series((codes >> np.uint64(_BITS)).astype(np.uint32))
+        items = pl.Series((codes & _ITEM).astype(np.uint32))
+        return pl.DataFrame({USER_ID: self.users.gather(users), ITEM_ID: self.items.gather(items)})
+
+    def users_of(self, codes: Codes) -> NDArray[np.int64]:
+        """Returns how many sorted codes each user has."""
+        starts = np.arange(len(self.users) + 1, dtype=np.uint64) << np.uint64(_BITS)
+        return np.diff(np.searchsorted(codes, starts))
+
+    def _numbers(self, user: pl.Expr, item: pl.Expr) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+        """Returns the number of each user and of each item, by what stands for the id."""
+        users = self.users.alias(USER_ID).to_frame().with_row_index(_USER_CODE)
+        items = self.items.alias(ITEM_ID).to_frame().with_row_index(_ITEM_CODE)
+        return users.select(user, _USER_CODE).lazy(), items.select(item, _ITEM_CODE).lazy()
+
+
+def _code() -> pl.Expr:
+    user, item = pl.col(_USER_CODE).cast(pl.UInt64), pl.col(_ITEM_CODE).cast(pl.UInt64)
+    return user * pl.lit(2**_BITS, pl.UInt64) + item
+
+
+@dataclass(frozen=True, slots=True)
+class TrainPairs:
+    """The pairs of the train window.
+
+    Args:
+        coding: the numbers of its users and items.
+        every: all pairs, sorted; one that has several rows comes several times.
+        trained: those with a train row; distinct.
+        seen: those that lists may not contain again; distinct.
+        train_rows: train rows of each user.
+    """
+
+    coding: Coding
+    every: Codes
+    trained: Codes
+    seen: Codes
+    train_rows: NDArray[np.int64]
+
+    def popularity(self) -> pl.DataFrame:
+        """Returns item_id, train_users (Int64 >= 1), sorted; every item with a train row."""
+        items = self.coding.items
+        users = np.bincount((self.trained & _ITEM).astype(np.int64), minlength=len(items))
+        table = pl.DataFrame({ITEM_ID: items, TRAIN_USERS: users.astype(np.int64)})
+        return table.filter(pl.col(TRAIN_USERS) > 0)
+
+    def seen_of(self, users: pl.Series) -> pl.LazyFrame:
+        """Returns user_id, item_id of the seen pairs of these users."""
+        asked = self.coding.users.is_in(users.implode()).to_numpy()
+        return self.coding.decode(self.seen[asked[self.seen >> np.uint64(_BITS)]]).lazy()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """How many relevant pairs are known from the train window.
+
+    Args:
+        pairs: distinct relevant pairs of the test window, before any policy.
+        trained: those with a train row.
+        before: those with any row of the train window.
+        seen: those that lists may not contain again.
+        truth_trained: relevant pairs of queries, after all policies, with a train row.
+    """
+
+    pairs: int
+    trained: int
+    before: int
+    seen: int
+    truth_trained: int
+
+
+def find_train_pairs(
+    train: pl.LazyFrame,
+    coding: Coding,
+    *,
+    trained: pl.Expr,
+    seen: pl.Expr | None = None,
+) -> TrainPairs:
+    """Returns the pairs of the train window, from one pass over its rows.
+
+    Args:
+        train: its rows.
+        coding: the numbers of all its users and items.
+        trained: whether a row is a train row.
+        seen: whether a row makes its pair a seen one; None: train rows do.
+    """
+    marks = (trained,) if seen is None else (trained, seen)
+    rows = coding.encode(train, *marks)
+    rows.sort()
+    shift = np.uint64(len(marks))
+    of_train = rows[rows & np.uint64(2 ** (len(marks) - 1)) > 0] >> shift
+    counts, by_train = coding.users_of(of_train), _distinct(of_train)
+    by_seen = by_train
+    if seen is not None:
+        by_seen = _distinct(rows[rows & np.uint64(1) > 0] >> shift)
+    rows >>= shift
+    return TrainPairs(coding, rows, by_train, by_seen, counts)
+
+
+def count_repeats(pairs: TrainPairs, marked: pl.Series, truth_trained: int) -> Repeats:
+    """Returns how many relevant pairs are known from the train window.
+
+    Args:
+        pairs: those of the train window.
+        marked: codes of the distinct pairs of the relevant rows of the test window.
+        truth_trained: relevant pairs of queries, after all policies, with a train row.
+    """
+    known = (pairs.trained, pairs.every, pairs.seen)
+    trained, before, seen = (int(among(marked, codes).sum()) for codes in known)
+    return Repeats(len(marked), trained, before, seen, truth_trained)
+
+
+def among(found: pl.Series, codes: Codes) -> pl.Series:
+    """Returns whether each code is one of sorted codes; null is none.
+
+    Args:
+        found: codes of pairs.
+        codes: ascending.
+    """
+    if not len(codes):
+        return pl.repeat(False, len(found), eager=True)
+    wanted = found.fill_null(0).to_numpy()
+    # In order: searches that jump about miss the cache each time.
+    order = np.argsort(wanted)
+    at = np.minimum(np.searchsorted(codes, wanted[order]), len(codes) - 1)
+    known = np.empty(len(wanted), bool)
+    known[order] = codes[at] == wanted[order]
+    return pl.Series(known) & found.is_not_null()
+
+
+def _distinct(codes: Codes) -> Codes:
+    """Returns each of sorted codes once."""
+    new = np.ones(len(codes), bool)
+    np.not_equal(codes[1:], codes[:-1], out=new[1:])
+    return codes[new]

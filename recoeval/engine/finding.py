@@ -1,0 +1,195 @@
+"""Lists reduced to what is found in them: hits, and rows that leave. Misses go no further.
+
+Inside the engine ids are numbers: `query_id` is the number of a query, `item_id` of a hit that of
+its pair of the truth. The rank of a hit after repeated and seen items have left is its delivered
+rank minus the rows before it that leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recoeval.columns import ITEM_ID, QUERY_ID, RANK, SCORE
+from recoeval.data.listblocks import ListBlock
+from recoeval.data.rowkeys import Ints, PairIndex, expand
+from recoeval.engine.kernel import REMOVED
+from recoeval.metrics.base import REPEATED, SEEN
+
+__all__ = ["Asked", "Found", "find", "merge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is found in lists; blocks of whole lists merge by putting rows below each other.
+
+    Args:
+        hits: query_id (number), item_id (number of the pair), rank (prepared, Int64), score
+            (Float64, null where there is none).
+        removed: query_id (number), rank (delivered, Int64), repeated, seen, removed (Boolean):
+            rows that are repeated or seen.
+        filtered: item_id (number of the pair): relevant pairs of which a rule left no row.
+    """
+
+    hits: pl.DataFrame
+    removed: pl.DataFrame
+    filtered: pl.DataFrame
+
+
+def merge(parts: Sequence[Found]) -> Found:
+    """Returns what is found in all of several blocks."""
+    if len(parts) == 1:
+        return parts[0]
+    return Found(*(pl.concat([getattr(p, each.name) for p in parts]) for each in fields(Found)))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The rows of a block that are looked at: those of evaluated queries, down to a depth.
+
+    Args:
+        block: the lists.
+        numbers: query number of each list; -1: not asked for.
+        depth: ranks beyond it are left out; None: there are none.
+    """
+
+    block: ListBlock
+    numbers: Ints
+    depth: int | None = None
+
+    @property
+    def lengths(self) -> Ints:
+        """Rows of each list that are looked at; 0 for lists that are not asked for."""
+        own = np.where(self.numbers < 0, 0, self.block.lengths)
+        return own if self.depth is None else np.minimum(own, self.depth)
+
+    def match(self, pairs: PairIndex) -> tuple[Ints, Ints]:
+        """Returns which rows are pairs of their query: number of the pair, position of the row."""
+        found, rows = pairs.match(self.block.keys, self.numbers)
+        near = self._near(rows)
+        return found[near], rows[near]
+
+    def repeated(self) -> Ints:
+        """Returns the positions of the rows whose item stands earlier in their list."""
+        shared = self.block.shared
+        if not len(shared):
+            return shared
+        rows = pl.DataFrame(
+            {
+                "list": self.block.keys.lists(shared),
+                "item": self.block.items.gather(shared),
+            }
+        )
+        first = rows.select(pl.struct("list", "item").is_first_distinct()).to_series()
+        again: Ints = shared[~first.to_numpy()]
+        again = again[self.numbers[self.block.keys.lists(again)] >= 0]
+        return again[self._near(again)]
+
+    def queries(self, rows: Ints) -> Ints:
+        """Returns the query number of rows."""
+        numbers: Ints = self.numbers[self.block.keys.lists(rows)]
+        return numbers
+
+    def rows(self, pick: Ints | None = None) -> pl.DataFrame:
+        """Returns rows with the number of their query.
+
+        Args:
+            pick: positions; None: all that are looked at.
+
+        Returns:
+            query_id (number), item_id, rank (delivered), score (null where there is none).
+        """
+        if pick is None:
+            _, pick = expand(self.block.starts[:-1], self.lengths)
+        return pl.DataFrame(
+            {
+                QUERY_ID: pl.Series(self.queries(pick).astype(np.uint32)),
+                ITEM_ID: self.block.items.gather(pick),
+                RANK: self.block.ranks(pick),
+                SCORE: self.scores(pick),
+            }
+        )
+
+    def scores(self, rows: Ints) -> pl.Series:
+        """Returns the score of rows, null where the lists have none."""
+        if self.block.scores is None:
+            return pl.repeat(None, len(rows), dtype=pl.Float64, eager=True)
+        return self.block.scores.gather(rows)
+
+    def _near(self, rows: Ints) -> NDArray[np.bool_]:
+        if self.depth is None:
+            return np.ones(len(rows), dtype=bool)
+        near: NDArray[np.bool_] = self.block.ranks(rows) <= self.depth
+        return near
+
+
+def find(asked: Asked, truth: PairIndex, seen: PairIndex | None, *, drop_seen: bool) -> Found:
+    """Returns what is found in the lists of a block.
+
+    A row is removed when its item stood earlier in the list, or when it is seen and seen rows
+    leave. Of a relevant item the first row that stays is the hit.
+
+    Args:
+        asked: the rows.
+        truth: relevant items by query.
+        seen: what users know by query; None when that is not known.
+        drop_seen: whether seen rows leave the lists (`repeats: exclude`).
+    """
+    repeated = asked.repeated()
+    known = np.zeros(0, np.int64) if seen is None else np.sort(asked.match(seen)[1])
+    gone = np.union1d(repeated, known) if drop_seen else repeated
+    pairs, rows = asked.match(truth)
+    stays = ~_are_in(rows, gone)
+    # Of each pair one row at most: others repeat it.
+    order = np.argsort(pairs[stays])
+    hits, at = pairs[stays][order], rows[stays][order]
+    starts = asked.block.starts[asked.block.keys.lists(at)]
+    before = np.searchsorted(gone, at) - np.searchsorted(gone, starts)
+    filtered = pairs[:0] if stays.all() else np.setdiff1d(pairs, hits)
+    return Found(
+        _frame(
+            {
+                QUERY_ID: asked.queries(at),
+                ITEM_ID: hits,
+                RANK: asked.block.ranks(at) - before,
+                SCORE: asked.scores(at),
+            }
+        ),
+        _marked(asked, repeated, known, gone),
+        _frame({ITEM_ID: filtered}),
+    )
+
+
+def _are_in(rows: Ints, some: Ints) -> NDArray[np.bool_]:
+    """Returns whether rows are among some, which are ascending."""
+    if not len(some):
+        return np.zeros(len(rows), dtype=bool)
+    at = np.minimum(np.searchsorted(some, rows), len(some) - 1)
+    found: NDArray[np.bool_] = some[at] == rows
+    return found
+
+
+def _marked(asked: Asked, repeated: Ints, known: Ints, gone: Ints) -> pl.DataFrame:
+    """Returns the rows that are repeated or seen."""
+    rows = np.union1d(repeated, known)
+    marks = {REPEATED: repeated, SEEN: known, REMOVED: gone}
+    return _frame(
+        {
+            QUERY_ID: asked.queries(rows),
+            RANK: asked.block.ranks(rows),
+            **{name: _are_in(rows, each) for name, each in marks.items()},
+        }
+    )
+
+
+def _frame(columns: Mapping[str, pl.Series | NDArray[Any]]) -> pl.DataFrame:
+    """Returns a table, ids as numbers of 32 bits."""
+    narrow = {QUERY_ID: pl.UInt32, ITEM_ID: pl.UInt32}
+    return pl.DataFrame(
+        [pl.Series(name, each, dtype=narrow.get(name)) for name, each in columns.items()]
+    )

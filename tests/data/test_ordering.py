@@ -1,0 +1,82 @@
+"""Rows in order of their ids: as the plain sort has them, whatever the hashes are."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recoeval.data.ordering import in_order, is_in_order, sort_pairs, starts_of
+
+INTS = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))
+TEXTS = st.one_of(st.sampled_from(["", "0", "10", "9", "A", "a", "é", "\U0001f600"]), st.text())
+DTYPES = {"int": pl.Int64, "text": pl.String}
+IDS = {"int": INTS, "text": TEXTS}
+PAIRS = pytest.mark.parametrize(
+    ("first", "second"), [("int", "int"), ("int", "text"), ("text", "int"), ("text", "text")]
+)
+
+
+def table(rows: list[tuple[object, object]], first: str, second: str) -> pl.DataFrame:
+    schema = {"query_id": DTYPES[first], "item_id": DTYPES[second]}
+    frame = pl.DataFrame(rows, schema, orient="row")
+    return frame.select("item_id", pl.int_range(pl.len()).alias("row"), "query_id")
+
+
+def assert_sorted(frame: pl.DataFrame) -> None:
+    expected = frame.sort("query_id", "item_id", maintain_order=True)
+    found = sort_pairs(frame, "query_id", "item_id")
+    assert found.schema == frame.schema
+    assert found.equals(expected)
+
+
+@PAIRS
+@settings(max_examples=40)
+@given(data=st.data())
+def test_pairs_are_sorted_as_by_the_plain_sort(first, second, data):
+    pairs = st.tuples(IDS[first], IDS[second])
+    assert_sorted(table(data.draw(st.lists(pairs, unique=True, max_size=30)), first, second))
+
+
+@pytest.mark.parametrize("bits", [0, 1, 2, 5, 8, 60])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pairs=st.lists(st.tuples(TEXTS, st.integers(0, 5)), unique=True, max_size=30))
+def test_texts_whose_hashes_are_alike(monkeypatch, bits, pairs):
+    hashes = pl.Series.hash
+    few = np.uint64(2**bits)
+    # Hashes that differ in their last bits alone, where the place of a row is put.
+    monkeypatch.setattr(pl.Series, "hash", lambda ids: hashes(ids) % few)
+    assert_sorted(table(pairs, "text", "int"))
+
+
+@PAIRS
+def test_many_pairs(first, second):
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"q": rng.integers(0, 900, 9000), "i": rng.integers(0, 400, 9000)}
+    ).unique()
+    frame = frame.select(
+        query_id=pl.col("q").cast(DTYPES[first]), item_id=pl.col("i").cast(DTYPES[second])
+    )
+    assert_sorted(frame.sample(fraction=1, shuffle=True, seed=1))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6))
+def test_whether_rows_are_in_order(pairs):
+    frame = pl.DataFrame(pairs, {"a": pl.Int64, "b": pl.Int64}, orient="row")
+    assert is_in_order(frame, "a", "b") == (pairs == sorted(set(pairs)))
+    assert is_in_order(frame, "a") == ([a for a, _ in pairs] == sorted({a for a, _ in pairs}))
+    distinct = frame.unique()
+    assert in_order(distinct, "a", "b").equals(distinct.sort("a", "b"))
+
+
+def test_rows_in_order_stay_where_they_are():
+    frame = pl.DataFrame({"a": ["x", "x", "y"], "b": [1, 2, 0]})
+    assert in_order(frame, "a", "b") is frame
+
+
+def test_where_runs_start():
+    assert starts_of(pl.Series(["b", "b", "a", "b"])).tolist() == [0, 2, 3]
+    assert starts_of(pl.Series([], dtype=pl.Int64)).tolist() == []
+    # Rows without an id are no run.
+    assert starts_of(pl.Series([None, None, 1])).tolist() == [0, 1, 2]

@@ -1,0 +1,212 @@
+"""Rows by list and item: as a plain search finds them, whatever the hashes are."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recoeval.data import rowkeys
+from recoeval.data.rowkeys import Ints, PairIndex, RowKeys, expand, positions
+
+Hash = Callable[[Ints, Ints | None, pl.Series], np.ndarray]
+
+
+def same_for_all(lists: Ints, lengths: Ints | None, items: pl.Series) -> np.ndarray:
+    return np.zeros(len(items), np.uint64)
+
+
+def few(lists: Ints, lengths: Ints | None, items: pl.Series) -> np.ndarray:
+    rows = lists if lengths is None else np.repeat(lists, lengths)
+    return (items.hash().to_numpy() % 3 + rows.astype(np.uint64) % 2) << np.uint64(60)
+
+
+def by_item(lists: Ints, lengths: Ints | None, items: pl.Series) -> np.ndarray:
+    return items.hash().to_numpy().copy()
+
+
+def all_bits(lists: Ints, lengths: Ints | None, items: pl.Series) -> np.ndarray:
+    return np.full(len(items), 2**64 - 1, np.uint64)
+
+
+def low_bits(lists: Ints, lengths: Ints | None, items: pl.Series) -> np.ndarray:
+    """Hashes that differ only where the position stands."""
+    return items.hash().to_numpy() % 4
+
+
+MIXED = [None, same_for_all, few, by_item, all_bits, low_bits]
+HASHES = pytest.mark.parametrize(
+    "mixed", MIXED, ids=lambda each: "good" if each is None else each.__name__
+)
+
+
+@pytest.fixture
+def hashed(mixed: Hash | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if mixed is not None:
+        monkeypatch.setattr(rowkeys, "_mixed", mixed)
+
+
+def numbers(values: Any) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+def items_of(values: Any, kind: str) -> pl.Series:
+    if kind == "text":
+        return pl.Series([f"{value}é" for value in values], dtype=pl.String)
+    return pl.Series(values, dtype=pl.Int64)
+
+
+def keys_of(lists: Ints, items: pl.Series) -> RowKeys:
+    """The keys of rows that stand list by list; a list may have none."""
+    size = int(lists.max(initial=-1)) + 1
+    return RowKeys.of(np.searchsorted(lists, np.arange(size + 1)), items)
+
+
+def shared_plainly(lists: Ints, items: pl.Series) -> list[int]:
+    rows = list(zip(lists.tolist(), items.to_list(), strict=True))
+    return [at for at, row in enumerate(rows) if rows.count(row) > 1]
+
+
+def found_plainly(
+    lists: Ints, items: pl.Series, pair_lists: Ints, pair_items: pl.Series
+) -> list[tuple[int, int]]:
+    rows = list(zip(lists.tolist(), items.to_list(), strict=True))
+    pairs = list(zip(pair_lists.tolist(), pair_items.to_list(), strict=True))
+    return [(n, at) for n, pair in enumerate(pairs) for at, row in enumerate(rows) if row == pair]
+
+
+def found_by(keys: RowKeys, lists: Ints, items: pl.Series) -> list[tuple[int, int]]:
+    pairs, rows = keys.find(lists, items)
+    assert pairs.dtype == rows.dtype == np.int64
+    return sorted(zip(pairs.tolist(), rows.tolist(), strict=True))
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 6)), max_size=25)
+
+
+@HASHES
+@pytest.mark.parametrize("kind", ["int", "text"])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, pairs=ROWS)
+def test_rows_are_found_as_a_plain_search_finds_them(hashed, kind, rows, pairs):
+    rows = sorted(rows, key=lambda row: row[0])
+    lists, items = numbers([row[0] for row in rows]), items_of([row[1] for row in rows], kind)
+    keys = keys_of(lists, items)
+    assert keys.shared().tolist() == shared_plainly(lists, items)
+    # Pairs may be repeated, and items within a list.
+    wanted = numbers([row[0] for row in pairs]), items_of([row[1] for row in pairs], kind)
+    assert found_by(keys, *wanted) == found_plainly(lists, items, *wanted)
+
+
+@HASHES
+def test_many_rows(hashed):
+    rng = np.random.default_rng(4)
+    lists = np.sort(rng.integers(0, 20, 400))
+    items = pl.Series(rng.integers(0, 15, 400))
+    pairs = rng.integers(-1, 25, 120), pl.Series(rng.integers(0, 15, 120))
+    keys = keys_of(lists, items)
+    assert keys.shared().tolist() == shared_plainly(lists, items)
+    assert found_by(keys, *pairs) == found_plainly(lists, items, *pairs)
+
+
+@HASHES
+@pytest.mark.parametrize("kind", ["int", "text"])
+def test_no_rows_or_no_pairs(hashed, kind):
+    nothing, none = numbers([]), items_of([], kind)
+    empty, full = keys_of(nothing, none), keys_of(numbers([0, 0]), items_of([5, 5], kind))
+    assert empty.shared().tolist() == []
+    assert found_by(empty, nothing, none) == []
+    assert found_by(empty, numbers([0]), items_of([5], kind)) == []
+    assert found_by(full, nothing, none) == []
+    assert full.shared().tolist() == [0, 1]
+
+
+def test_one_row():
+    keys = keys_of(numbers([3]), pl.Series([7]))
+    assert keys.shared().tolist() == []
+    assert found_by(keys, numbers([3, 3, 4, 3]), pl.Series([7, 8, 7, 7])) == [(0, 0), (3, 0)]
+
+
+def test_equal_items_of_other_lists_are_others():
+    keys = keys_of(numbers([0, 1, 2]), pl.Series(["a", "a", "a"]))
+    assert keys.shared().tolist() == []
+    assert found_by(keys, numbers([1]), pl.Series(["a"])) == [(0, 1)]
+
+
+# Pairs by query.
+
+
+@HASHES
+@pytest.mark.parametrize("kind", ["int", "text"])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=ROWS,
+    pairs=st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 6)), unique=True, max_size=20),
+    queries=st.permutations([-1, -1, 0, 1, 2, 3]).map(lambda drawn: drawn[:5]),
+)
+def test_rows_that_are_pairs_of_their_query(hashed, kind, rows, pairs, queries):
+    pairs = sorted(pairs)
+    wanted = items_of([item for _, item in pairs], kind)
+    index = PairIndex.of(numbers([query for query, _ in pairs]), wanted, 4)
+    rows = sorted(rows)
+    items = items_of([item for _, item in rows], kind)
+    keys = keys_of(numbers([row[0] for row in rows]), items)
+    found, at = index.match(keys, numbers(queries))
+    expected = [
+        (number, place)
+        for place, (own, item) in enumerate(rows)
+        for number, pair in enumerate(pairs)
+        if pair == (queries[own], item)
+    ]
+    assert sorted(zip(found.tolist(), at.tolist(), strict=True)) == sorted(expected)
+
+
+def test_pairs_of_lists():
+    index = PairIndex.of(numbers([0, 0, 2]), pl.Series(["a", "b", "c"]), 4)
+    assert index.starts.tolist() == [0, 2, 2, 3, 3]
+    lists, pairs = index.of_lists(numbers([2, -1, 0, 1, 3]))
+    assert (lists.tolist(), pairs.tolist()) == ([0, 2, 2], [2, 0, 1])
+    assert [each.tolist() for each in index.of_lists(numbers([]))] == [[], []]
+
+
+def test_no_pairs_at_all():
+    index = PairIndex.of(numbers([]), pl.Series([], dtype=pl.Int64), 2)
+    assert [each.tolist() for each in index.of_lists(numbers([0, 1, -1]))] == [[], []]
+    keys = keys_of(numbers([0]), pl.Series([7]))
+    assert [each.tolist() for each in index.match(keys, numbers([1]))] == [[], []]
+
+
+# Places and ranges.
+
+
+@given(st.data())
+def test_positions_of_values(data):
+    ids = data.draw(
+        st.sampled_from([st.integers(-(2**63), 2**63 - 1), st.text(max_size=3)]), label="kind"
+    )
+    known = sorted(data.draw(st.lists(ids, unique=True, min_size=1, max_size=9)))
+    values = data.draw(st.lists(st.one_of(st.sampled_from(known), ids), max_size=9))
+    dtype = pl.String if isinstance(known[0], str) else pl.Int64
+    found = positions(pl.Series(values, dtype=dtype), pl.Series(known, dtype=dtype))
+    assert found.dtype == np.int64
+    assert found.tolist() == [known.index(v) if v in known else -1 for v in values]
+
+
+def test_positions_of_nothing():
+    some = pl.Series(["b", "a"])
+    assert positions(some, some.clear()).tolist() == [-1, -1]
+    assert positions(some.clear(), some).tolist() == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 4)), max_size=8))
+def test_ranges_one_after_the_other(ranges):
+    which, found = expand(
+        numbers([start for start, _ in ranges]), numbers([count for _, count in ranges])
+    )
+    expected = [
+        (index, start + n) for index, (start, count) in enumerate(ranges) for n in range(count)
+    ]
+    assert list(zip(which.tolist(), found.tolist(), strict=True)) == expected

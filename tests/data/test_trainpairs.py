@@ -1,0 +1,143 @@
+"""Pairs of the train window as codes, held against the same questions asked of frames."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recoeval.data.trainpairs import (
+    Coding,
+    TrainPairs,
+    among,
+    count_repeats,
+    find_train_pairs,
+    key_of,
+)
+
+Row = tuple[int, int, bool | None, bool | None]
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 4),
+        st.integers(0, 5),
+        st.sampled_from([True, False, None]),
+        st.sampled_from([True, False, None]),
+    ),
+    min_size=1,
+    max_size=40,
+)
+SCHEMA = {"user_id": pl.Int64, "item_id": pl.Int64, "trained": pl.Boolean, "seen": pl.Boolean}
+IDS = ["user_id", "item_id"]
+
+
+def frame(rows: list[Row], *, text: bool) -> pl.DataFrame:
+    """Returns rows with ids as integers, or as text of which some is longer than 12 bytes."""
+    table = pl.DataFrame(rows, SCHEMA, orient="row")
+    if not text:
+        return table
+    return table.with_columns(pl.format("{}-of-many-things", each).alias(each) for each in IDS)
+
+
+def pairs_of(table: pl.DataFrame, seen: pl.Expr | None = None) -> TrainPairs:
+    coding = Coding(*(table[each].unique().sort() for each in IDS))
+    return find_train_pairs(table.lazy(), coding, trained=pl.col("trained"), seen=seen)
+
+
+def distinct(table: pl.DataFrame) -> list[Any]:
+    return sorted(table.select(IDS).unique().rows())
+
+
+@given(ROWS, st.booleans())
+def test_codes_are_the_distinct_pairs(rows: list[Row], text: bool) -> None:
+    table = frame(rows, text=text)
+    found = pairs_of(table, pl.col("seen"))
+    kinds = {
+        "every": table,
+        "trained": table.filter("trained"),
+        "seen": table.filter("seen"),
+    }
+    for name, expected in kinds.items():
+        decoded = found.coding.decode(getattr(found, name))
+        if name == "every":
+            assert decoded.height == table.height
+            decoded = decoded.unique(maintain_order=True)
+        assert decoded.rows() == distinct(expected), name
+        assert decoded.schema == table.select(IDS).schema
+    counts = dict(table.filter("trained")["user_id"].value_counts().iter_rows())
+    users = found.coding.users
+    assert found.train_rows.tolist() == [counts.get(user, 0) for user in users]
+
+
+@given(ROWS, st.booleans())
+def test_train_rows_are_seen_unless_a_rule_says_more(rows: list[Row], text: bool) -> None:
+    found = pairs_of(frame(rows, text=text))
+    assert found.seen is found.trained
+
+
+@given(ROWS, st.booleans())
+def test_popularity_is_the_distinct_users_of_an_item(rows: list[Row], text: bool) -> None:
+    table = frame(rows, text=text)
+    trained = table.filter("trained").select(IDS).unique()
+    expected = trained.group_by("item_id").agg(pl.len().cast(pl.Int64).alias("train_users"))
+    found = pairs_of(table).popularity()
+    assert found.equals(expected.sort("item_id"))
+
+
+def test_seen_pairs_of_some_users():
+    rows: list[Row] = [
+        (1, 7, True, None),
+        (1, 7, True, None),
+        (2, 8, True, None),
+        (3, 7, True, None),
+    ]
+    found = pairs_of(frame(rows, text=False))
+    assert found.seen_of(pl.Series([9, 3, 1])).collect().rows() == [(1, 7), (3, 7)]
+
+
+def test_pairs_are_found_wherever_they_stand():
+    rows: list[Row] = [(0, 0, True, None), (1, 5, False, None), (4, 5, True, None)]
+    table = frame(rows, text=True)
+    found = pairs_of(table)
+    asked = frame([(4, 5, None, None), (9, 5, None, None), (0, 0, None, None)], text=True)
+    # A user and an item that are known, but not together; an unknown one.
+    asked = pl.concat([asked, frame([(0, 5, None, None), (1, 5, None, None)], text=True)])
+    codes = found.coding.find(asked)
+    assert codes.is_null().to_list() == [False, True, False, False, False]
+    assert among(codes, found.every).to_list() == [True, False, True, False, True]
+    assert among(codes, found.trained).to_list() == [True, False, True, False, False]
+    assert among(codes, found.every[:0]).to_list() == [False] * 5
+
+
+def test_how_much_of_the_truth_is_known():
+    rows: list[Row] = [(1, 1, True, False), (1, 2, False, True), (2, 1, None, None)]
+    found = pairs_of(frame(rows, text=False), pl.col("seen"))
+    marked = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [1, 2, 1, 2]})
+    repeats = count_repeats(found, found.coding.find(marked), 1)
+    assert (repeats.pairs, repeats.trained, repeats.before, repeats.seen) == (4, 1, 3, 1)
+    assert repeats.truth_trained == 1
+
+
+def test_text_is_joined_by_a_hash_that_no_two_ids_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = pl.Series("user_id", ["a", "b", "c"])
+    real = pl.Series.hash
+
+    def crowded(series: pl.Series, seed: int = 0, *more: int) -> pl.Series:
+        """Returns hashes that the first two seeds let collide."""
+        hashes = real(series, seed, *more)
+        return hashes // 2**63 if seed < 2 else hashes
+
+    monkeypatch.setattr(pl.Series, "hash", crowded)
+    key = ids.to_frame().select(key_of("user_id", ids)).to_series()
+    assert key.equals(real(ids, 2))
+    numbers = pl.Series("user_id", [3, 1])
+    assert numbers.to_frame().select(key_of("user_id", numbers)).to_series().equals(numbers)
+
+
+def test_the_largest_codes_fit():
+    coding = Coding(pl.Series([7]), pl.Series([8]))
+    codes = np.array([2**62 - 1], np.uint64)
+    assert int(codes[0] >> np.uint64(31)) == int(codes[0] & np.uint64(2**31 - 1)) == 2**31 - 1
+    assert coding.find(pl.DataFrame({"user_id": [7], "item_id": [8]})).to_list() == [0]
