@@ -25,9 +25,6 @@ from recoeval.metrics.base import measures
 
 __all__ = ["Evaluation", "evaluate", "merge_folds"]
 
-THREADS = 2
-"""Pieces of lists that are worked on at a time: polars reads the next ones beside them."""
-
 
 class _Options(Component):
     """What `evaluate` takes as mappings."""
@@ -120,7 +117,7 @@ def evaluate(
         everyone.describe(kept), measured, background=background, buckets=options.buckets
     )
     scored = {
-        name: [evaluator.score(rows, what=said(name), tie=lists.tie, threads=THREADS)]
+        name: [evaluator.score(rows, what=said(name), tie=lists.tie, threads=pl.thread_pool_size())]
         for name, rows in lists.by_generator.items()
     }
     found = {name: part.counts for name, (part,) in scored.items()}

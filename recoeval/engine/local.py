@@ -45,6 +45,9 @@ from recoeval.metrics.base import DELIVERED, Measure, Table
 
 __all__ = ["Scored", "Scorer"]
 
+PIECES_AT_ONCE = 4
+"""Pieces of lists that are worked on at most: more cost memory, and wait for the reader."""
+
 QUERIES_AT_ONCE = 200_000
 """Queries that are scored together: tables of one row a query are wide."""
 
@@ -245,6 +248,7 @@ class Scorer:
         Raises:
             DataError: rows that cannot be read, or no scores where a measure cuts by score.
         """
+        threads = min(threads, PIECES_AT_ONCE)
         numbers = self.numbering.numbers((self.queries if queries is None else queries)[QUERY_ID])
         # The last one is that of -1: not evaluated.
         wanted = np.zeros(self.numbering.queries.height + 1, dtype=bool)
