@@ -36,10 +36,10 @@ def positions(values: pl.Series, ids: pl.Series) -> Ints:
     """
     if ids.is_empty() or values.is_empty():
         return np.full(len(values), -1, dtype=np.int64)
-    if len(values) == len(ids) and (values == ids).all():
+    if values.equals(ids):
         return np.arange(len(ids))
     at = ids.search_sorted(values).cast(pl.Int64).clip(upper_bound=len(ids) - 1)
-    known = ids.gather(at) == values
+    known = (ids.gather(at) == values).fill_null(False)
     return np.where(known.to_numpy(), at.to_numpy(), -1).astype(np.int64)
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recoeval import columns as c
+from recoeval.data.rowkeys import positions
 from recoeval.data.trainpairs import key_of
 from recoeval.errors import DataError
 
@@ -21,7 +22,6 @@ __all__ = [
     "distinct",
     "distinct_pairs",
     "encode_pairs",
-    "find",
     "first_of_equals",
     "ranked_lists",
     "seen_items",
@@ -116,24 +116,6 @@ def distinct_pairs(
     return unpack(pairs[first_of_equals(pairs)])
 
 
-def find(values: pl.Series, ids: pl.Series) -> Ints:
-    """Returns the position of each value in `ids`, -1 where it is not among them.
-
-    Args:
-        values: ids to look up; a block, since each costs a binary search.
-        ids: distinct ids, ascending.
-
-    Example:
-        >>> find(pl.Series([7, 8]), pl.Series([5, 7])).tolist()
-        [1, -1]
-    """
-    if ids.is_empty():
-        return np.full(len(values), -1, dtype=np.int64)
-    at = ids.search_sorted(values).cast(pl.Int64).clip(upper_bound=len(ids) - 1)
-    known = (ids.gather(at) == values).fill_null(False)
-    return np.where(known.to_numpy(), at.to_numpy(), -1).astype(np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The seen items of every user, as positions in a list of items.
@@ -150,7 +132,7 @@ class Seen:
 
     def counts(self, user_ids: pl.Series) -> Ints:
         """Returns how many items each user has seen, 0 for users that are not known."""
-        at = find(user_ids, self.users)
+        at = positions(user_ids, self.users)
         return np.where(at < 0, 0, self.starts[at + 1] - self.starts[at])
 
     def of(self, user_ids: pl.Series) -> tuple[Ints, Positions, Ints]:
@@ -163,7 +145,7 @@ class Seen:
             row of the block and position of the item, one a pair, ascending by both; and the
             number of pairs of each row.
         """
-        at = find(user_ids, self.users)
+        at = positions(user_ids, self.users)
         counts = np.where(at < 0, 0, self.starts[at + 1] - self.starts[at])
         places = np.repeat(self.starts[at] - np.cumsum(counts) + counts, counts)
         places += np.arange(len(places))

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from recoeval import columns as c
 from recoeval.component import Count, Number
+from recoeval.data import rowkeys
 from recoeval.errors import EngineError
 from recoeval.generators.base import Fitted, Generator, Train
 from recoeval.generators.blocks import (
@@ -21,7 +22,6 @@ from recoeval.generators.blocks import (
     Seen,
     distinct,
     encode_pairs,
-    find,
     first_of_equals,
     ranked_lists,
     seen_items,
@@ -148,7 +148,7 @@ class _Factors:
 
     def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
         """Returns the lists of the users that have a train row."""
-        users = find(queries[c.USER_ID], self.users)
+        users = rowkeys.positions(queries[c.USER_ID], self.users)
         queries = queries.filter(pl.Series(users >= 0))
         users = users[users >= 0]
         _, seen, counts = self.seen.of(queries[c.USER_ID])

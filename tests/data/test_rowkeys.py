@@ -199,6 +199,10 @@ def test_positions_of_nothing():
     some = pl.Series(["b", "a"])
     assert positions(some, some.clear()).tolist() == [-1, -1]
     assert positions(some.clear(), some).tolist() == []
+    known = pl.Series([5, 7])
+    assert positions(pl.Series([None, 7]), known).tolist() == [-1, 1]
+    assert positions(known, known).tolist() == [0, 1]
+    assert positions(pl.Series([5, None]), known).tolist() == [0, -1]
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 4)), max_size=8))
