@@ -315,7 +315,8 @@ class Scorer:
         hits = hits.with_columns(gains.gather(hits[ITEM_ID]))
         lost = causes.lost(numbers, piece.found)
         scores = self.whole.score(facts, hits.lazy(), lost.lazy(), self.without_relevant)
-        per_query = scores.select(name for name in scores.columns if name in self._kept)
+        kept = self._kept
+        per_query = scores.select(name for name in scores.columns if name in kept)
         return per_query, lost.select(ITEM_ID, CAUSE), self._sliced(facts, hits, lost)
 
     def _sliced(self, facts: pl.LazyFrame, hits: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame:
