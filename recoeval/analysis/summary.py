@@ -50,6 +50,7 @@ CONFIDENCE = 0.95
 FEW_USERS = 500
 FEW_NON_ZERO = 30
 _THREADS: Final = 2
+_MANY_QUERIES: Final = 50_000
 _MANY_DEGREES: Final = 1_000
 _FAR: Final = 1e-3
 NO_PARTS: Final = pl.DataFrame(schema={BUCKET_BY: pl.String, BUCKET: pl.String})
@@ -183,9 +184,12 @@ def summarise(
         groups += [(name, label, _part(sliced, name, label), accuracy) for label in known]
     if served:
         groups.append((SERVED, SERVED, sums.filter(pl.col(DELIVERED) > 0), accuracy))
-    # numpy lets other threads work meanwhile.
-    with ThreadPoolExecutor(_THREADS) as pool:
-        found = list(pool.map(lambda each: list(_numbers(*each[2:], single=single)), groups))
+    if sums.height < _MANY_QUERIES:
+        found = [list(_numbers(*each[2:], single=single)) for each in groups]
+    else:
+        # numpy lets other threads work meanwhile.
+        with ThreadPoolExecutor(_THREADS) as pool:
+            found = list(pool.map(lambda each: list(_numbers(*each[2:], single=single)), groups))
     rows = [
         (fold, generator, bucket_by, bucket, measure.label, measure.metric.name, measure.k, *number)
         for (bucket_by, bucket, *_), numbers in zip(groups, found, strict=True)

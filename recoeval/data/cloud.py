@@ -63,7 +63,7 @@ def scan_options(path: str, *, header: bool = False) -> dict[str, Any]:
 
 
 def for_each(call: Callable[[_In], _Out], values: Iterable[_In], *, remote: bool) -> Iterator[_Out]:
-    """Yields what a call returns for each value, in order.
+    """Returns what a call gives for each value, in order.
 
     Args:
         call: what is done.
@@ -72,10 +72,10 @@ def for_each(call: Callable[[_In], _Out], values: Iterable[_In], *, remote: bool
             one time.
     """
     if not remote:
-        yield from map(call, values)
-        return
+        return map(call, values)
+    # All of them at once: a pool that waits in a generator outlives errors.
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        yield from pool.map(call, values)
+        return iter(list(pool.map(call, values)))
 
 
 def list_files(

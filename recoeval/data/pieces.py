@@ -22,6 +22,8 @@ ROWS_AT_ONCE: Final = 1_000_000
 little beside them."""
 
 _MERGED: Final = 10
+# So few rows are one piece: streams and threads would take longer than the work.
+_FEW: Final = 50_000
 _PART: Final = "_part"
 
 Result = TypeVar("Result")
@@ -65,6 +67,12 @@ def map_pieces(
     def work_anyhow(rows: pl.DataFrame) -> Result:
         return work(rows, None)
 
+    few = lists.head(_FEW + 1).collect(engine="streaming")
+    if few.height <= min(_FEW, size):
+        try:
+            return [work_in_order(few)]
+        except _ScatteredError:
+            return [work_anyhow(few)]
     try:
         found = _merged(_work_on(_standing(lists, size), work_in_order, threads), merge)
         _refuse_scattered(pl.concat(heads))

@@ -268,12 +268,12 @@ class Scorer:
         causes = self.causes.of_generator(
             cold_users=serves_cold_users, cold_items=serves_cold_items
         )
-        with ThreadPoolExecutor(threads) as pool:
-            tables = list(
-                pool.map(
-                    lambda part: self._tables(part[0], part[1], causes), _parts(pieces, numbers)
-                )
-            )
+        parts = list(_parts(pieces, numbers))
+        if len(parts) == 1:
+            tables = [self._tables(parts[0][0], parts[0][1], causes)]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                tables = list(pool.map(lambda part: self._tables(part[0], part[1], causes), parts))
         per_query, missed, sliced = (pl.concat(each) for each in zip(*tables, strict=True))
         # In the order of the queries, also where they were scored in several parts.
         if not np.array_equal(per_query[QUERY_ID].to_numpy(), numbers):

@@ -9,9 +9,16 @@ import numpy as np
 import polars as pl
 import pytest
 
+from recoeval.data import pieces
 from recoeval.data.pieces import map_pieces
 
 Table = dict[Any, list[tuple[Any, int]]]
+
+
+@pytest.fixture(autouse=True)
+def however_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows are read like many."""
+    monkeypatch.setattr(pieces, "_FEW", 0)
 
 
 def frame_of(lists: dict[Any, int], *, text: bool = False) -> pl.DataFrame:
@@ -286,3 +293,18 @@ def test_lists_that_cannot_be_read(tmp_path, folder):
     with pytest.raises(pl.exceptions.PolarsError, match="conversion from `str`"):
         map_pieces(bad, contents, joined, size=2)
     assert left_in(folder) == []
+
+
+@pytest.mark.parametrize("scattered", [False, True])
+def test_few_rows_are_one_piece(scattered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "_FEW", STANDING.height)
+    frame = STANDING.sample(fraction=1.0, shuffle=True, seed=1) if scattered else STANDING
+    seen = []
+
+    def work(rows: pl.DataFrame, starts: np.ndarray | None) -> pl.DataFrame:
+        seen.append(starts is None)
+        return rows
+
+    (found,) = map_pieces(frame.lazy(), work, lambda parts: pl.concat(parts))
+    assert found.equals(frame)
+    assert seen == [scattered]
