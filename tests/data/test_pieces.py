@@ -305,6 +305,6 @@ def test_few_rows_are_one_piece(scattered: bool, monkeypatch: pytest.MonkeyPatch
         seen.append(starts is None)
         return rows
 
-    (found,) = map_pieces(frame.lazy(), work, lambda parts: pl.concat(parts))
+    (found,) = map_pieces(frame.lazy(), work, pl.concat)
     assert found.equals(frame)
     assert seen == [scattered]
