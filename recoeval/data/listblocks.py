@@ -101,10 +101,10 @@ def _together(rows: pl.DataFrame, tie: Tie) -> pl.DataFrame:
     ranks = rows[RANK].to_numpy()
     if rows[RANK].null_count() or rows[QUERY_ID].null_count() or (ranks < 1).any():
         return rows.sort(QUERY_ID, RANK)
-    # One number to sort by: ten times faster than two columns.
+    # One number to sort by: about four times faster than two columns.
     bits = np.uint64(int(ranks.max(initial=1)).bit_length())
     order = np.argsort((rows[QUERY_ID].hash().to_numpy() << bits) | ranks.astype(np.uint64))
-    # In one chunk each, since picking rows out of many takes ten times as long.
+    # In one chunk each, since picking rows out of many takes four times as long.
     sorted_rows = rows.rechunk()[order]
     heads = sorted_rows[QUERY_ID].gather(starts_of(sorted_rows[QUERY_ID]))
     # Two queries with equal hashes: once in a blue moon.

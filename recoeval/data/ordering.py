@@ -1,7 +1,7 @@
 """Rows in order of their ids: the plain sort of two columns, where packed numbers are not faster.
 
-Sorting 64-bit numbers costs a tenth of sorting two columns (scripts/bench), so both ids and the
-place of a row are put into one.
+Sorting 64-bit numbers costs about a quarter of sorting two columns of integers, with text half of
+it (10 M rows), so both ids and the place of a row are put into one.
 """
 
 from __future__ import annotations

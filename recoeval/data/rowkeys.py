@@ -1,8 +1,8 @@
 """Rows of lists matched with pairs of queries and items: by sorted hashes, then exactly.
 
 A hash join probes a table that no cache holds. Sorting the hashes of a block of rows, and looking
-sorted pairs up in them, costs a fifth of it (scripts/bench). Equal hashes only make candidates:
-list and item of each are compared before they count.
+sorted pairs up in them, costs about half of its CPU (100 M rows, 10 M pairs). Equal hashes only
+make candidates: list and item of each are compared before they count.
 """
 
 from __future__ import annotations

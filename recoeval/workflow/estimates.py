@@ -34,7 +34,8 @@ class Rate:
 
 
 # The stages of a run in its manifest, by millions of their rows: a log of 5 M rows, lists of 10 M,
-# as `scripts/bench log` makes them. They decide nothing, and move when the engine does.
+# from one run on a busy machine with CPU scaled to two cores, memory partly judged, ALS from its
+# own benchmark. To be fitted anew from `scripts/bench log`. They decide nothing.
 READ: Final = Rate(0.25, 20)
 SPLIT: Final = Rate(0.6, 20)
 AUDIT: Final = Rate(0.55, 40)
