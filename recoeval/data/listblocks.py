@@ -12,7 +12,7 @@ from recoeval.columns import ITEM_ID, QUERY_ID, RANK, SCORE
 from recoeval.data.delivery import Tie, deliver
 from recoeval.data.listcheck import ListFacts, check_lists, count_repeats
 from recoeval.data.ordering import starts_of
-from recoeval.data.rowkeys import Ints, RowKeys
+from recoeval.data.rowkeys import Ints
 
 __all__ = ["ListBlock", "block_of"]
 
@@ -26,23 +26,32 @@ class ListBlock:
         starts: where each list starts, one more than there are lists.
         items: item_id of each row.
         scores: score of each row; None where the lists have none.
-        keys: the rows by list and item.
-        shared: positions of the rows whose item stands elsewhere in their list as well.
-        facts: what was found when the rows were checked.
+        ranked: whether the rows came with ranks.
+        disagreements: lists in which an item of a better rank has a lower score.
+        checked: what was found in rows that were not in order; None where they were.
     """
 
     queries: pl.Series
     starts: Ints
     items: pl.Series
     scores: pl.Series | None
-    keys: RowKeys
-    shared: Ints
-    facts: ListFacts
+    ranked: bool
+    disagreements: int = 0
+    checked: ListFacts | None = None
 
     @property
     def lengths(self) -> Ints:
         """Rows of each list."""
         return np.diff(self.starts)
+
+    def lists(self, rows: Ints) -> Ints:
+        """Returns the number of the list of rows.
+
+        Args:
+            rows: positions.
+        """
+        numbers: Ints = np.searchsorted(self.starts, rows, side="right") - 1
+        return numbers
 
     def ranks(self, rows: Ints) -> Ints:
         """Returns the delivered rank of rows, 1..n.
@@ -50,8 +59,26 @@ class ListBlock:
         Args:
             rows: positions.
         """
-        ranks: Ints = rows - self.starts[self.keys.lists(rows)] + 1
+        ranks: Ints = rows - self.starts[self.lists(rows)] + 1
         return ranks
+
+    def facts(self, shared: Ints) -> ListFacts:
+        """Returns what was found when the rows were checked.
+
+        Args:
+            shared: the rows whose item stands elsewhere in their list as well.
+        """
+        if self.checked is not None:
+            return self.checked
+        identical = repeated = 0
+        if len(shared):
+            again = pl.DataFrame({"list": self.lists(shared), ITEM_ID: self.items.gather(shared)})
+            if self.scores is not None:
+                again = again.with_columns(self.scores.gather(shared))
+            if self.ranked:
+                again = again.with_columns(pl.Series(RANK, self.ranks(shared)))
+            identical, repeated = count_repeats(again, ["list", ITEM_ID])
+        return ListFacts(len(self.items), identical, repeated, 0, self.disagreements)
 
 
 def block_of(
@@ -78,18 +105,13 @@ def block_of(
         rows = deliver(rows.lazy(), tie=tie).collect()
         starts = starts_of(rows[QUERY_ID])
         ends = np.append(starts, rows.height)
-    items = rows[ITEM_ID].rechunk()
-    keys = RowKeys.of(ends, items)
-    shared = keys.shared()
-    return ListBlock(
-        rows[QUERY_ID].gather(starts),
-        ends,
-        items,
-        rows[SCORE] if SCORE in rows.columns else None,
-        keys,
-        shared,
-        facts or _facts(rows, ends, keys, shared),
-    )
+    ranked = RANK in rows.columns
+    scores = rows[SCORE] if SCORE in rows.columns else None
+    disagreements = 0
+    if ranked and scores is not None:
+        disagreements = _disagreements(scores.to_numpy(), ends)
+    queries = rows[QUERY_ID].gather(starts)
+    return ListBlock(queries, ends, rows[ITEM_ID], scores, ranked, disagreements, facts)
 
 
 def _together(rows: pl.DataFrame, tie: Tie) -> pl.DataFrame:
@@ -143,14 +165,7 @@ def _inside(ends: Ints) -> NDArray[np.bool_]:
     return inside
 
 
-def _facts(rows: pl.DataFrame, ends: Ints, keys: RowKeys, shared: Ints) -> ListFacts:
-    """Returns the facts of rows that are in order."""
-    identical = repeated = 0
-    if len(shared):
-        identical, repeated = count_repeats(rows[shared], [QUERY_ID, ITEM_ID])
-    disagreements = 0
-    if RANK in rows.columns and SCORE in rows.columns:
-        scores = rows[SCORE].to_numpy()
-        rising = np.flatnonzero((scores[1:] > scores[:-1]) & _inside(ends)) + 1
-        disagreements = len(np.unique(keys.lists(rising)))
-    return ListFacts(rows.height, identical, repeated, 0, disagreements)
+def _disagreements(scores: NDArray[np.float64], ends: Ints) -> int:
+    """Returns in how many lists a score is above the one before it."""
+    rising = np.flatnonzero((scores[1:] > scores[:-1]) & _inside(ends)) + 1
+    return len(np.unique(np.searchsorted(ends, rising, side="right")))

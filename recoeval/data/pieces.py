@@ -58,6 +58,8 @@ def map_pieces(
     heads: list[pl.Series] = []
 
     def work_in_order(rows: pl.DataFrame) -> Result:
+        # Batches of small row groups come in many chunks, each of which costs every step.
+        rows = rows.rechunk()
         starts = starts_of(rows[QUERY_ID])
         own = rows[QUERY_ID].gather(starts)
         _refuse_scattered(own)

@@ -1,12 +1,13 @@
 """Rows of lists matched with pairs of queries and items: by sorted hashes, then exactly.
 
-A hash join probes a table that no cache holds. Sorting the hashes of a block of rows, and looking
-sorted pairs up in them, costs about half of its CPU (100 M rows, 10 M pairs). Equal hashes only
-make candidates: list and item of each are compared before they count.
+A hash join probes a table that no cache holds. Sorting the hashes of a block of rows together with
+those of the pairs costs less, and finds rows that repeat as well. Equal hashes only make
+candidates: list and item of each are compared before they count.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["Ints", "PairIndex", "RowKeys", "expand", "positions"]
+__all__ = ["Ints", "Matches", "PairIndex", "expand", "match_rows", "positions"]
 
 Ints = NDArray[np.int64]
 UInts = NDArray[np.uint64]
@@ -62,19 +63,19 @@ def expand(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
     return which, np.arange(len(which)) + np.repeat(shift, counts)
 
 
-def _mixed(lists: Ints, lengths: Ints | None, items: pl.Series) -> UInts:
-    """Returns a hash of each (list, item).
+def _mix(lists: Ints, lengths: Ints | None, items: pl.Series, into: UInts) -> None:
+    """Writes a hash of each (list, item).
 
     Args:
         lists: numbers of lists.
         lengths: how many rows each has; None: one.
         items: item_id of each row.
+        into: one number a row.
     """
-    keys: UInts = lists.astype(np.uint64) * _SPREAD
+    keys = lists.astype(np.uint64) * _SPREAD
     if lengths is not None:
         keys = np.repeat(keys, lengths)
-    keys += items.hash().to_numpy()
-    return keys
+    np.add(keys, items.hash().to_numpy(), out=into)
 
 
 @lru_cache(maxsize=2)
@@ -84,86 +85,101 @@ def _places(bits: int) -> UInts:
 
 
 @dataclass(frozen=True, slots=True)
-class RowKeys:
-    """The rows of a block by list and item.
+class Matches:
+    """Which rows of a block are like others, or like pairs.
+
+    Args:
+        shared: positions of the rows whose item stands elsewhere in their list as well,
+            ascending; the first of each is among them.
+        found: for each table of pairs the index of a pair and the position of a row that has its
+            list and item, in any order.
+    """
+
+    shared: Ints
+    found: tuple[tuple[Ints, Ints], ...] = ()
+
+
+def match_rows(
+    starts: Ints, items: pl.Series, pairs: Sequence[tuple[Ints, pl.Series]] = ()
+) -> Matches:
+    """Returns which rows are like others, or like pairs.
 
     Args:
         starts: where each list starts, one more than there are lists.
         items: item_id of each row.
-        keys: high bits of the hash of a row, then its position; sorted.
-        mask: the bits of a key that are the position.
+        pairs: tables of pairs: the number of a list, item_id; in any order.
+
+    Example:
+        >>> wanted = np.array([1]), pl.Series([7])
+        >>> [found] = match_rows(np.array([0, 1, 3]), pl.Series([7, 8, 7]), [wanted]).found
+        >>> [each.tolist() for each in found]
+        [[0], [2]]
+    """
+    ends = np.cumsum([len(items), *(len(lists) for lists, _ in pairs)])
+    keys = np.empty(ends[-1], np.uint64)
+    _mix(np.arange(len(starts) - 1), np.diff(starts), items, keys[: len(items)])
+    for (lists, ids), first, last in zip(pairs, ends[:-1], ends[1:], strict=True):
+        _mix(lists, None, ids, keys[first:last])
+    runs, places = _alike(keys)
+    is_row = places < len(items)
+    rows = _Rows(runs[is_row], places[is_row])
+    found = []
+    for (lists, ids), first, last in zip(pairs, ends[:-1], ends[1:], strict=True):
+        own = (places >= first) & (places < last)
+        index = places[own] - first
+        which, at = rows.of_runs(runs[own])
+        index, at = index[which], rows.places[at]
+        same = (starts[lists[index]] <= at) & (at < starts[lists[index] + 1])
+        same &= (items.gather(at) == ids.gather(index)).to_numpy()
+        found.append((index[same], at[same]))
+    return Matches(rows.shared(starts, items), tuple(found))
+
+
+def _alike(keys: UInts) -> tuple[Ints, Ints]:
+    """Returns which keys are alike: the number of their run, ascending, and their places.
+
+    Args:
+        keys: hashes; the low bits, which a place needs, are overwritten.
+    """
+    bits = len(keys).bit_length()
+    mask = np.uint64((1 << bits) - 1)
+    keys &= ~mask
+    keys |= _places(bits)[: len(keys)]
+    keys.sort()
+    alike = np.flatnonzero((keys[1:] ^ keys[:-1]) <= mask)
+    heads = np.flatnonzero(np.diff(alike, prepend=-2) != 1)
+    lengths = np.diff(heads, append=len(alike)) + 1
+    runs, members = expand(alike[heads], lengths)
+    return runs, (keys[members] & mask).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows whose hashes are alike, run by run.
+
+    Args:
+        runs: number of the run, ascending.
+        places: position of the row in its block; ascending within a run.
     """
 
-    starts: Ints
-    items: pl.Series
-    keys: UInts
-    mask: np.uint64
+    runs: Ints
+    places: Ints
 
-    @classmethod
-    def of(cls, starts: Ints, items: pl.Series) -> RowKeys:
-        """Returns the keys of rows.
+    def of_runs(self, runs: Ints) -> tuple[Ints, Ints]:
+        """Returns the rows of runs: index of the run asked for, and of the row."""
+        first = np.searchsorted(self.runs, runs)
+        return expand(first, np.searchsorted(self.runs, runs, side="right") - first)
 
-        Args:
-            starts: where each list starts, one more than there are lists.
-            items: item_id of each row.
-        """
-        bits = len(items).bit_length()
-        mask = np.uint64((1 << bits) - 1)
-        keys = _mixed(np.arange(len(starts) - 1), np.diff(starts), items)
-        keys &= ~mask
-        keys |= _places(bits)[: len(items)]
-        keys.sort()
-        return cls(starts, items, keys, mask)
-
-    def lists(self, rows: Ints) -> Ints:
-        """Returns the number of the list of rows."""
-        numbers: Ints = np.searchsorted(self.starts, rows, side="right") - 1
-        return numbers
-
-    def shared(self) -> Ints:
-        """Returns the positions of the rows whose item stands elsewhere in their list as well.
-
-        Ascending; the first of each is among them.
-        """
-        alike = (self.keys[1:] ^ self.keys[:-1]) <= self.mask
+    def shared(self, starts: Ints, items: pl.Series) -> Ints:
+        """Returns the places of the rows whose list has their item elsewhere as well, ascending."""
+        alike = self.runs[1:] == self.runs[:-1]
         if not alike.any():
             return np.zeros(0, np.int64)
-        candidate = np.concatenate((alike, [False])) | np.concatenate(([False], alike))
-        at = self._position(self.keys[candidate])
-        rows = pl.DataFrame({"list": self.lists(at), "item": self.items.gather(at), "at": at})
+        at = self.places[np.append(alike, False) | np.append(False, alike)]
+        lists = np.searchsorted(starts, at, side="right") - 1
+        rows = pl.DataFrame({"list": lists, "item": items.gather(at), "at": at})
         found = rows.filter(pl.len().over("list", "item") > 1)["at"].sort()
         return found.to_numpy().astype(np.int64)
-
-    def find(self, lists: Ints, items: pl.Series) -> tuple[Ints, Ints]:
-        """Returns the rows of pairs: the index of a pair and the position of a row, in any order.
-
-        Args:
-            lists: number of the list of each pair.
-            items: item_id of each pair.
-        """
-        nothing = np.zeros(0, np.int64)
-        if not len(self.keys):
-            return nothing, nothing
-        targets = _mixed(lists, None, items)
-        targets &= ~self.mask
-        order = np.argsort(targets)
-        targets = targets[order]
-        at = np.searchsorted(self.keys, targets)
-        pairs, rows = [], []
-        while len(at):
-            inside = at < len(self.keys)
-            keys = self.keys[np.where(inside, at, 0)]
-            alike = inside & ((keys ^ targets) <= self.mask)
-            at, targets, order = at[alike] + 1, targets[alike], order[alike]
-            row = self._position(keys[alike])
-            same = self.lists(row) == lists[order]
-            same &= (self.items.gather(row) == items.gather(order)).to_numpy()
-            pairs.append(order[same])
-            rows.append(row[same])
-        return np.concatenate((nothing, *pairs)), np.concatenate((nothing, *rows))
-
-    def _position(self, keys: UInts) -> Ints:
-        return (keys & self.mask).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +216,3 @@ class PairIndex:
         starts = self.starts[known]
         counts = np.where(numbers < 0, 0, self.starts[known + 1] - starts)
         return expand(starts, counts)
-
-    def match(self, keys: RowKeys, numbers: Ints) -> tuple[Ints, Ints]:
-        """Returns which rows are pairs of their query: number of the pair, position of the row.
-
-        Args:
-            keys: the rows.
-            numbers: query number of each of their lists; -1 has no pairs.
-        """
-        lists, pairs = self.of_lists(numbers)
-        found, rows = keys.find(lists, self.items.gather(pairs))
-        return pairs[found], rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from recoeval.columns import ITEM_ID, QUERY_ID, RANK, SCORE
 from recoeval.data.listblocks import ListBlock
-from recoeval.data.rowkeys import Ints, PairIndex, expand
+from recoeval.data.rowkeys import Ints, PairIndex, expand, match_rows
 from recoeval.engine.kernel import REMOVED
 from recoeval.metrics.base import REPEATED, SEEN
 
-__all__ = ["Asked", "Found", "find", "merge"]
+__all__ = ["TRUTH", "Asked", "Found", "find", "merge"]
+
+TRUTH: Final = "truth"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,43 @@ class Asked:
     Args:
         block: the lists.
         numbers: query number of each list; -1: not asked for.
+        shared: positions of the rows whose item stands elsewhere in their list as well.
+        matched: for each table of pairs which rows are pairs of their query: number of the pair,
+            position of the row.
         depth: ranks beyond it are left out; None: there are none.
     """
 
     block: ListBlock
     numbers: Ints
+    shared: Ints
+    matched: Mapping[str, tuple[Ints, Ints]]
     depth: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        block: ListBlock,
+        numbers: Ints,
+        tables: Mapping[str, PairIndex],
+        depth: int | None = None,
+    ) -> Asked:
+        """Returns the rows of a block, matched with tables of pairs.
+
+        Args:
+            block: the lists.
+            numbers: query number of each list; -1: not asked for.
+            tables: pairs by query.
+            depth: ranks beyond it are left out; None: there are none.
+        """
+        pairs = [table.of_lists(numbers) for table in tables.values()]
+        items = [table.items for table in tables.values()]
+        wanted = [(lists, ids.gather(own)) for (lists, own), ids in zip(pairs, items, strict=True)]
+        found = match_rows(block.starts, block.items, wanted)
+        matched = {
+            name: (own[index], rows)
+            for name, (_, own), (index, rows) in zip(tables, pairs, found.found, strict=True)
+        }
+        return cls(block, numbers, found.shared, matched, depth)
 
     @property
     def lengths(self) -> Ints:
@@ -68,31 +101,30 @@ class Asked:
         own = np.where(self.numbers < 0, 0, self.block.lengths)
         return own if self.depth is None else np.minimum(own, self.depth)
 
-    def match(self, pairs: PairIndex) -> tuple[Ints, Ints]:
-        """Returns which rows are pairs of their query: number of the pair, position of the row."""
-        found, rows = pairs.match(self.block.keys, self.numbers)
+    def pairs(self, table: str) -> tuple[Ints, Ints]:
+        """Returns which rows are pairs of their query: number of the pair, position of the row.
+
+        Args:
+            table: name of the table of pairs.
+        """
+        found, rows = self.matched[table]
         near = self._near(rows)
         return found[near], rows[near]
 
     def repeated(self) -> Ints:
         """Returns the positions of the rows whose item stands earlier in their list."""
-        shared = self.block.shared
-        if not len(shared):
-            return shared
-        rows = pl.DataFrame(
-            {
-                "list": self.block.keys.lists(shared),
-                "item": self.block.items.gather(shared),
-            }
-        )
+        if not len(self.shared):
+            return self.shared
+        items = self.block.items.gather(self.shared)
+        rows = pl.DataFrame({"list": self.block.lists(self.shared), "item": items})
         first = rows.select(pl.struct("list", "item").is_first_distinct()).to_series()
-        again: Ints = shared[~first.to_numpy()]
-        again = again[self.numbers[self.block.keys.lists(again)] >= 0]
+        again: Ints = self.shared[~first.to_numpy()]
+        again = again[self.numbers[self.block.lists(again)] >= 0]
         return again[self._near(again)]
 
     def queries(self, rows: Ints) -> Ints:
         """Returns the query number of rows."""
-        numbers: Ints = self.numbers[self.block.keys.lists(rows)]
+        numbers: Ints = self.numbers[self.block.lists(rows)]
         return numbers
 
     def rows(self, pick: Ints | None = None) -> pl.DataFrame:
@@ -128,35 +160,34 @@ class Asked:
         return near
 
 
-def find(asked: Asked, truth: PairIndex, seen: PairIndex | None, *, drop_seen: bool) -> Found:
-    """Returns what is found in the lists of a block.
+def find(asked: Asked, *, drop_seen: bool) -> Found:
+    """Returns what is found in the lists of a block; the hits of each list by rank.
 
     A row is removed when its item stood earlier in the list, or when it is seen and seen rows
     leave. Of a relevant item the first row that stays is the hit.
 
     Args:
-        asked: the rows.
-        truth: relevant items by query.
-        seen: what users know by query; None when that is not known.
+        asked: the rows, matched with the tables "truth", and "seen" if that is known.
         drop_seen: whether seen rows leave the lists (`repeats: exclude`).
     """
     repeated = asked.repeated()
-    known = np.zeros(0, np.int64) if seen is None else np.sort(asked.match(seen)[1])
+    known = np.sort(asked.pairs(SEEN)[1]) if SEEN in asked.matched else np.zeros(0, np.int64)
     gone = np.union1d(repeated, known) if drop_seen else repeated
-    pairs, rows = asked.match(truth)
+    pairs, rows = asked.pairs(TRUTH)
     stays = ~_are_in(rows, gone)
     # Of each pair one row at most: others repeat it.
-    order = np.argsort(pairs[stays])
+    order = np.argsort(rows[stays])
     hits, at = pairs[stays][order], rows[stays][order]
-    starts = asked.block.starts[asked.block.keys.lists(at)]
-    before = np.searchsorted(gone, at) - np.searchsorted(gone, starts)
+    lists = asked.block.lists(at)
+    starts = asked.block.starts[lists]
+    before = np.searchsorted(gone, at) - np.searchsorted(gone, starts) if len(gone) else 0
     filtered = pairs[:0] if stays.all() else np.setdiff1d(pairs, hits)
     return Found(
         _frame(
             {
-                QUERY_ID: asked.queries(at),
+                QUERY_ID: asked.numbers[lists],
                 ITEM_ID: hits,
-                RANK: asked.block.ranks(at) - before,
+                RANK: at - starts + 1 - before,
                 SCORE: asked.scores(at),
             }
         ),

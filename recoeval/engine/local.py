@@ -36,12 +36,13 @@ from recoeval.engine.checks import (
     refuse_missing_scores,
     refuse_quotas,
 )
+from recoeval.engine.finding import TRUTH
 from recoeval.engine.losses import Causes
 from recoeval.engine.numbering import Numbering
 from recoeval.engine.parts import Part
-from recoeval.engine.piece import Known, Piece, join_pieces, piece_of
+from recoeval.engine.piece import EXPOSED, Known, Piece, join_pieces, piece_of
 from recoeval.engine.sums import terms_of
-from recoeval.metrics.base import DELIVERED, Measure, Table
+from recoeval.metrics.base import DELIVERED, SEEN, Measure, Table
 
 __all__ = ["Scored", "Scorer"]
 
@@ -85,9 +86,9 @@ class Scored:
 
     @property
     def hits(self) -> pl.DataFrame:
-        """query_id, item_id, rank (prepared, at any depth), gain."""
+        """query_id, item_id, rank (prepared, at any depth), gain; by query and rank."""
         pairs = self.truth[self.found[ITEM_ID]]
-        return pairs.select(QUERY_ID, ITEM_ID, self.found[RANK], GAIN)
+        return pairs.select(QUERY_ID, ITEM_ID, self.found[RANK], GAIN).sort(QUERY_ID, RANK)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -179,14 +180,20 @@ class Scorer:
             for name, labels in (slices or {}).items()
         }
         tables: tuple[Table, ...] = ("delivered", "unknown", "exposed")
+        known_pairs = {SEEN: seen, EXPOSED: exposed}
         known = Known(
             tuple(measures),
             {table: terms_of(measures, table) for table in tables},
             asked,
-            numbering.index,
-            None if seen is None else numbering.index_of(seen),
+            {
+                TRUTH: numbering.index,
+                **{
+                    name: numbering.index_of(rows)
+                    for name, rows in known_pairs.items()
+                    if rows is not None
+                },
+            },
             drop_seen,
-            None if exposed is None else numbering.index_of(exposed),
             None if catalogue is None else pl.DataFrame({ITEM_ID: catalogue}),
             None if groups is None else numbering.number_queries(groups),
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,9 @@ from recoeval.engine.listed import count_listed, cuts_of
 from recoeval.engine.sums import sum_lists, sum_rows
 from recoeval.metrics.base import DELIVERED, Measure, Term
 
-__all__ = ["Known", "Piece", "join_pieces", "piece_of"]
+__all__ = ["EXPOSED", "Known", "Piece", "join_pieces", "piece_of"]
+
+EXPOSED: Final = "exposed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,9 @@ class Known:
         measures: what is asked for.
         terms: the sums that they read, by table.
         queries: query_id (number), quota if a measure is cut there.
-        truth: relevant items by query.
-        seen: what users know, or None.
+        pairs: by query: the truth; what users know ("seen") and were shown ("exposed"), if that is
+            known.
         drop_seen: whether seen rows leave the lists.
-        exposed: what users were shown, or None.
         catalogue: item_id, one row an item, or None.
         groups: query_id (number) and one String column a bucket split, or None.
     """
@@ -40,10 +41,8 @@ class Known:
     measures: tuple[Measure, ...]
     terms: Mapping[str, tuple[Term, ...]]
     queries: pl.DataFrame
-    truth: PairIndex
-    seen: PairIndex | None
+    pairs: Mapping[str, PairIndex]
     drop_seen: bool
-    exposed: PairIndex | None
     catalogue: pl.DataFrame | None
     groups: pl.DataFrame | None
 
@@ -84,14 +83,15 @@ def piece_of(block: ListBlock, numbers: Ints, known: Known, *, depth: int | None
         known: what they are held against.
         depth: where the lists end; the row after it is read by nothing but the test for ties.
     """
-    asked, whole = Asked(block, numbers, depth), Asked(block, numbers)
-    found = find(asked, known.truth, known.seen, drop_seen=known.drop_seen)
+    asked = Asked.of(block, numbers, known.pairs, depth)
+    found = find(asked, drop_seen=known.drop_seen)
     own = numbers >= 0
     sums = pl.DataFrame(
         {QUERY_ID: pl.Series(numbers[own], dtype=pl.UInt32), DELIVERED: asked.lengths[own]}
     )
     queries = known.queries.lazy()
     if known.terms["delivered"]:
+        whole = replace(asked, depth=None)
         sums = sum_lists(whole.rows().lazy(), known.measures, queries, depth=depth).collect()
     unscored = 0
     if any(measure.metric.needs_scores for measure in known.measures):
@@ -102,7 +102,7 @@ def piece_of(block: ListBlock, numbers: Ints, known: Known, *, depth: int | None
         sums,
         _marked(asked, known),
         _listed(asked, found, known),
-        block.facts,
+        block.facts(asked.shared),
         len(block.queries),
         int((~own).sum()),
         unscored,
@@ -117,8 +117,8 @@ def _marked(asked: Asked, known: Known) -> tuple[pl.DataFrame, ...]:
     if unknown and known.catalogue is not None:
         rows = asked.rows().lazy().join(known.catalogue.lazy(), on=ITEM_ID, how="anti")
         found.append(sum_rows(rows, unknown, queries).collect())
-    if exposed and known.exposed is not None:
-        shown = np.sort(asked.match(known.exposed)[1])
+    if exposed and EXPOSED in asked.matched:
+        shown = np.sort(asked.pairs(EXPOSED)[1])
         found.append(sum_rows(asked.rows(shown).lazy(), exposed, queries).collect())
     return tuple(found)
 

@@ -8,6 +8,7 @@ import pytest
 from recoeval.data.listblocks import block_of
 from recoeval.data.listcheck import ListFacts, add_facts, check_lists, checking, count_repeats
 from recoeval.data.pieces import map_pieces
+from recoeval.data.rowkeys import Ints, match_rows
 from recoeval.errors import DataError
 from tests.data.helpers import refused
 
@@ -31,15 +32,13 @@ def lists_of(queries: int = 50, column: str = "rank") -> pl.DataFrame:
 
 def facts_of(lists: pl.LazyFrame, size: int, what: str = "lists[als]") -> ListFacts:
     """Returns the facts of lists that are read so many rows at a time."""
+
+    def facts(rows: pl.DataFrame, starts: Ints | None) -> ListFacts:
+        block = block_of(rows, starts, what=what)
+        return block.facts(match_rows(block.starts, block.items).shared)
+
     with checking(lists, what=what):
-        parts = map_pieces(
-            lists,
-            lambda rows, starts: block_of(rows, starts, what=what).facts,
-            add_facts,
-            size=size,
-            threads=2,
-        )
-    return add_facts(parts)
+        return add_facts(map_pieces(lists, facts, add_facts, size=size, threads=2))
 
 
 def put(frame: pl.DataFrame, column: str, values: dict[int, Any]) -> pl.DataFrame:

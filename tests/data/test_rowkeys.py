@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recoeval.data import rowkeys
-from recoeval.data.rowkeys import Ints, PairIndex, RowKeys, expand, positions
+from recoeval.data.rowkeys import Ints, PairIndex, expand, match_rows, positions
 
 Hash = Callable[[Ints, Ints | None, pl.Series], np.ndarray]
 
@@ -46,7 +46,11 @@ HASHES = pytest.mark.parametrize(
 @pytest.fixture
 def hashed(mixed: Hash | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if mixed is not None:
-        monkeypatch.setattr(rowkeys, "_mixed", mixed)
+
+        def mix(lists: Ints, lengths: Ints | None, items: pl.Series, into: np.ndarray) -> None:
+            into[:] = mixed(lists, lengths, items)
+
+        monkeypatch.setattr(rowkeys, "_mix", mix)
 
 
 def numbers(values: Any) -> Ints:
@@ -59,10 +63,10 @@ def items_of(values: Any, kind: str) -> pl.Series:
     return pl.Series(values, dtype=pl.Int64)
 
 
-def keys_of(lists: Ints, items: pl.Series) -> RowKeys:
-    """The keys of rows that stand list by list; a list may have none."""
+def starts_by(lists: Ints) -> Ints:
+    """Returns where lists start whose rows stand list by list; a list may have none."""
     size = int(lists.max(initial=-1)) + 1
-    return RowKeys.of(np.searchsorted(lists, np.arange(size + 1)), items)
+    return np.searchsorted(lists, np.arange(max(size, 25) + 1))
 
 
 def shared_plainly(lists: Ints, items: pl.Series) -> list[int]:
@@ -78,10 +82,18 @@ def found_plainly(
     return [(n, at) for n, pair in enumerate(pairs) for at, row in enumerate(rows) if row == pair]
 
 
-def found_by(keys: RowKeys, lists: Ints, items: pl.Series) -> list[tuple[int, int]]:
-    pairs, rows = keys.find(lists, items)
-    assert pairs.dtype == rows.dtype == np.int64
-    return sorted(zip(pairs.tolist(), rows.tolist(), strict=True))
+Pairs = tuple[Ints, pl.Series]
+
+
+def is_found(lists: Ints, items: pl.Series, *tables: Pairs) -> None:
+    """Checks that rows are matched with each other and with pairs as a plain search does it."""
+    matches = match_rows(starts_by(lists), items, tables)
+    assert matches.shared.tolist() == shared_plainly(lists, items)
+    assert matches.shared.dtype == np.int64
+    for (pairs, rows), table in zip(matches.found, tables, strict=True):
+        assert pairs.dtype == rows.dtype == np.int64
+        found = sorted(zip(pairs.tolist(), rows.tolist(), strict=True))
+        assert found == found_plainly(lists, items, *table)
 
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 6)), max_size=25)
@@ -90,15 +102,15 @@ ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 6)), max_size=25)
 @HASHES
 @pytest.mark.parametrize("kind", ["int", "text"])
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=ROWS, pairs=ROWS)
-def test_rows_are_found_as_a_plain_search_finds_them(hashed, kind, rows, pairs):
+@given(rows=ROWS, tables=st.lists(ROWS, max_size=3))
+def test_rows_are_found_as_a_plain_search_finds_them(hashed, kind, rows, tables):
     rows = sorted(rows, key=lambda row: row[0])
-    lists, items = numbers([row[0] for row in rows]), items_of([row[1] for row in rows], kind)
-    keys = keys_of(lists, items)
-    assert keys.shared().tolist() == shared_plainly(lists, items)
-    # Pairs may be repeated, and items within a list.
-    wanted = numbers([row[0] for row in pairs]), items_of([row[1] for row in pairs], kind)
-    assert found_by(keys, *wanted) == found_plainly(lists, items, *wanted)
+    # Pairs may be repeated, within a table and in others, and items within a list.
+    own, *pairs = (
+        (numbers([row[0] for row in each]), items_of([row[1] for row in each], kind))
+        for each in (rows, *tables)
+    )
+    is_found(*own, *pairs)
 
 
 @HASHES
@@ -106,62 +118,31 @@ def test_many_rows(hashed):
     rng = np.random.default_rng(4)
     lists = np.sort(rng.integers(0, 20, 400))
     items = pl.Series(rng.integers(0, 15, 400))
-    pairs = rng.integers(-1, 25, 120), pl.Series(rng.integers(0, 15, 120))
-    keys = keys_of(lists, items)
-    assert keys.shared().tolist() == shared_plainly(lists, items)
-    assert found_by(keys, *pairs) == found_plainly(lists, items, *pairs)
+    pairs = [(rng.integers(0, 25, n), pl.Series(rng.integers(0, 15, n))) for n in (120, 700)]
+    is_found(lists, items, *pairs)
 
 
 @HASHES
 @pytest.mark.parametrize("kind", ["int", "text"])
 def test_no_rows_or_no_pairs(hashed, kind):
     nothing, none = numbers([]), items_of([], kind)
-    empty, full = keys_of(nothing, none), keys_of(numbers([0, 0]), items_of([5, 5], kind))
-    assert empty.shared().tolist() == []
-    assert found_by(empty, nothing, none) == []
-    assert found_by(empty, numbers([0]), items_of([5], kind)) == []
-    assert found_by(full, nothing, none) == []
-    assert full.shared().tolist() == [0, 1]
+    some, pair = (numbers([0, 0]), items_of([5, 5], kind)), (numbers([0]), items_of([5], kind))
+    is_found(nothing, none)
+    is_found(nothing, none, (nothing, none), pair)
+    is_found(*some)
+    is_found(*some, (nothing, none))
+    is_found(*some, (nothing, none), pair)
 
 
 def test_one_row():
-    keys = keys_of(numbers([3]), pl.Series([7]))
-    assert keys.shared().tolist() == []
-    assert found_by(keys, numbers([3, 3, 4, 3]), pl.Series([7, 8, 7, 7])) == [(0, 0), (3, 0)]
+    is_found(numbers([3]), pl.Series([7]), (numbers([3, 3, 4, 3]), pl.Series([7, 8, 7, 7])))
 
 
 def test_equal_items_of_other_lists_are_others():
-    keys = keys_of(numbers([0, 1, 2]), pl.Series(["a", "a", "a"]))
-    assert keys.shared().tolist() == []
-    assert found_by(keys, numbers([1]), pl.Series(["a"])) == [(0, 1)]
+    is_found(numbers([0, 1, 2]), pl.Series(["a", "a", "a"]), (numbers([1]), pl.Series(["a"])))
 
 
 # Pairs by query.
-
-
-@HASHES
-@pytest.mark.parametrize("kind", ["int", "text"])
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    rows=ROWS,
-    pairs=st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 6)), unique=True, max_size=20),
-    queries=st.permutations([-1, -1, 0, 1, 2, 3]).map(lambda drawn: drawn[:5]),
-)
-def test_rows_that_are_pairs_of_their_query(hashed, kind, rows, pairs, queries):
-    pairs = sorted(pairs)
-    wanted = items_of([item for _, item in pairs], kind)
-    index = PairIndex.of(numbers([query for query, _ in pairs]), wanted, 4)
-    rows = sorted(rows)
-    items = items_of([item for _, item in rows], kind)
-    keys = keys_of(numbers([row[0] for row in rows]), items)
-    found, at = index.match(keys, numbers(queries))
-    expected = [
-        (number, place)
-        for place, (own, item) in enumerate(rows)
-        for number, pair in enumerate(pairs)
-        if pair == (queries[own], item)
-    ]
-    assert sorted(zip(found.tolist(), at.tolist(), strict=True)) == sorted(expected)
 
 
 def test_pairs_of_lists():
@@ -175,8 +156,6 @@ def test_pairs_of_lists():
 def test_no_pairs_at_all():
     index = PairIndex.of(numbers([]), pl.Series([], dtype=pl.Int64), 2)
     assert [each.tolist() for each in index.of_lists(numbers([0, 1, -1]))] == [[], []]
-    keys = keys_of(numbers([0]), pl.Series([7]))
-    assert [each.tolist() for each in index.match(keys, numbers([1]))] == [[], []]
 
 
 # Places and ranges.

@@ -65,8 +65,11 @@ class Search:
         known = None if seen is None else numbering.index_of(seen.lazy())
         block = pl.col("query_id").hash() % blocks
         cut = [block_of(lists.filter(block == number)) for number in range(blocks)]
-        parts = tuple(Asked(each, numbering.numbers(each.queries), depth) for each in cut)
-        found = [find(part, numbering.index, known, drop_seen=drop_seen) for part in parts]
+        tables = {"truth": numbering.index, **({} if known is None else {"seen": known})}
+        parts = tuple(
+            Asked.of(each, numbering.numbers(each.queries), tables, depth) for each in cut
+        )
+        found = [find(part, drop_seen=drop_seen) for part in parts]
         return cls(numbering, parts, merge(found))
 
     @property

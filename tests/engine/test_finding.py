@@ -179,7 +179,7 @@ def test_lists_that_nobody_asked_for_are_not_looked_at():
 
 def test_rows_that_are_picked():
     block = block_of(lists_of({"a": [5, 6], "b": [7]}), np.array([0, 2]))
-    own = Asked(block, np.array([3, 1]))
+    own = Asked.of(block, np.array([3, 1]), {})
     picked = own.rows(np.array([2, 1]))
     assert picked.rows() == [(1, 7, 1, 1.0), (3, 6, 2, 0.5)]
     assert picked.schema["query_id"] == pl.UInt32
@@ -237,7 +237,10 @@ def test_no_rows_at_all():
 def test_blocks_merge_by_rows():
     numbering = Numbering.of(FOUR, truth_of({"a": {1: 1.0}, "b": {1: 1.0}}))
     parts = [
-        find(Asked(block, numbering.numbers(block.queries)), numbering.index, None, drop_seen=True)
+        find(
+            Asked.of(block, numbering.numbers(block.queries), {"truth": numbering.index}),
+            drop_seen=True,
+        )
         for block in (block_of(lists_of({"b": [1, 1]})), block_of(lists_of({"a": [2, 1]})))
     ]
     merged = merge(parts)
