@@ -58,8 +58,8 @@ def map_pieces(
     heads: list[pl.Series] = []
 
     def work_in_order(rows: pl.DataFrame) -> Result:
-        # Batches of small row groups come in many chunks, each of which costs every step.
-        rows = rows.rechunk()
+        # Batches come in many chunks. Column by column: a pool of threads takes three times the CPU.
+        rows = pl.DataFrame([each.rechunk() for each in rows])
         starts = starts_of(rows[QUERY_ID])
         own = rows[QUERY_ID].gather(starts)
         _refuse_scattered(own)
@@ -91,7 +91,7 @@ def map_pieces(
 
 def _refuse_scattered(heads: pl.Series) -> None:
     """Refuses lists of which one starts twice."""
-    rising = heads.is_sorted() and (heads != heads.shift()).fill_null(True).all()
+    rising = heads.is_sorted() and len(starts_of(heads)) == len(heads)
     if not rising and heads.n_unique() < len(heads):
         raise _ScatteredError
 
