@@ -110,7 +110,7 @@ def block_of(
     disagreements = 0
     if ranked and scores is not None:
         disagreements = _disagreements(scores.to_numpy(), ends)
-    queries = rows[QUERY_ID].gather(starts)
+    queries = rows[QUERY_ID][starts]
     return ListBlock(queries, ends, rows[ITEM_ID], scores, ranked, disagreements, facts)
 
 

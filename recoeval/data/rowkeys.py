@@ -37,8 +37,10 @@ def positions(values: pl.Series, ids: pl.Series) -> Ints:
     """
     if ids.is_empty() or values.is_empty():
         return np.full(len(values), -1, dtype=np.int64)
-    if values.equals(ids):
-        return np.arange(len(ids))
+    if values[0] is not None:
+        first = int(ids.search_sorted(values[0]))
+        if values.equals(ids.slice(first, len(values))):
+            return np.arange(first, first + len(values))
     at = ids.search_sorted(values).cast(pl.Int64).clip(upper_bound=len(ids) - 1)
     known = (ids.gather(at) == values).fill_null(False)
     return np.where(known.to_numpy(), at.to_numpy(), -1).astype(np.int64)
@@ -130,7 +132,7 @@ def match_rows(
         which, at = rows.of_runs(runs[own])
         index, at = index[which], rows.places[at]
         same = (starts[lists[index]] <= at) & (at < starts[lists[index] + 1])
-        same &= (items.gather(at) == ids.gather(index)).to_numpy()
+        same &= (items[at] == ids[index]).to_numpy()
         found.append((index[same], at[same]))
     return Matches(rows.shared(starts, items), tuple(found))
 

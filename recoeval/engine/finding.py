@@ -87,7 +87,7 @@ class Asked:
         """
         pairs = [table.of_lists(numbers) for table in tables.values()]
         items = [table.items for table in tables.values()]
-        wanted = [(lists, ids.gather(own)) for (lists, own), ids in zip(pairs, items, strict=True)]
+        wanted = [(lists, ids[own]) for (lists, own), ids in zip(pairs, items, strict=True)]
         found = match_rows(block.starts, block.items, wanted)
         matched = {
             name: (own[index], rows)
@@ -150,7 +150,7 @@ class Asked:
     def scores(self, rows: Ints) -> pl.Series:
         """Returns the score of rows, null where the lists have none."""
         if self.block.scores is None:
-            return pl.repeat(None, len(rows), dtype=pl.Float64, eager=True)
+            return pl.Series([None], dtype=pl.Float64).new_from_index(0, len(rows))
         return self.block.scores.gather(rows)
 
     def _near(self, rows: Ints) -> NDArray[np.bool_]:
