@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,9 @@ from recoeval.data.ordering import starts_of
 from recoeval.data.rowkeys import Ints
 
 __all__ = ["ListBlock", "block_of"]
+
+_LEFT: Final = 34
+"""Bits of a number that rank and place may take: 30 are left to tell queries apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +127,39 @@ def _together(rows: pl.DataFrame, tie: Tie) -> pl.DataFrame:
     ranks = rows[RANK].to_numpy()
     if rows[RANK].null_count() or rows[QUERY_ID].null_count() or (ranks < 1).any():
         return rows.sort(QUERY_ID, RANK)
-    # One number to sort by: about four times faster than two columns.
-    bits = np.uint64(int(ranks.max(initial=1)).bit_length())
-    order = np.argsort((rows[QUERY_ID].hash().to_numpy() << bits) | ranks.astype(np.uint64))
-    # In one chunk each, since picking rows out of many takes four times as long.
-    sorted_rows = rows.rechunk()[order]
-    heads = sorted_rows[QUERY_ID].gather(starts_of(sorted_rows[QUERY_ID]))
+    order, own_ranks = _by_hash_and_rank(rows[QUERY_ID].hash().to_numpy(), ranks)
+    # Column by column, in one chunk each: picking rows out of many takes four times as long.
+    found = {name: rows[name].rechunk()[order] for name in rows.columns if name != RANK}
+    sorted_rows = pl.DataFrame({**found, RANK: own_ranks})
+    heads = sorted_rows[QUERY_ID][starts_of(sorted_rows[QUERY_ID])]
     # Two queries with equal hashes: once in a blue moon.
     return sorted_rows if heads.n_unique() == len(heads) else rows.sort(QUERY_ID, RANK)
+
+
+def _by_hash_and_rank(hashes: NDArray[np.uint64], ranks: Ints) -> tuple[Ints, Ints]:
+    """Returns rows by the high bits of a hash, and by rank: their places, and their ranks.
+
+    Hash, rank and place are one number to sort by: a quarter of the time of sorting places.
+    """
+    ranked = np.uint64(int(ranks.max(initial=1)).bit_length())
+    placed = np.uint64(len(ranks).bit_length())
+    if ranked + placed > _LEFT:
+        order = np.lexsort((ranks, hashes))
+        return order, ranks[order]
+    keys = (hashes >> (ranked + placed)) << ranked
+    keys |= ranks.view(np.uint64)
+    keys <<= placed
+    keys |= np.arange(len(ranks), dtype=np.uint64)
+    keys.sort()
+    order = (keys & _low(placed)).view(np.int64)
+    keys >>= placed
+    keys &= _low(ranked)
+    return order, keys.view(np.int64)
+
+
+def _low(bits: np.uint64) -> np.uint64:
+    """Returns so many low bits."""
+    return (np.uint64(1) << bits) - np.uint64(1)
 
 
 def _in_order(rows: pl.DataFrame, ends: Ints, tie: Tie) -> bool:
