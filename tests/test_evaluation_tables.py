@@ -8,11 +8,12 @@ import pytest
 import recoeval as rv
 from recoeval.analysis.evaluator import Evaluator
 from recoeval.columns import CAUSES
-from recoeval.data.background import Background, count_train_users
+from recoeval.data.background import Background
 from recoeval.data.buckets import Bucket
 from recoeval.data.truth import Policies, apply_policies
 from recoeval.errors import RecoevalError
 from recoeval.metrics import measures
+from tests.counting import count_train_users
 
 # Users 1 and 2 have train rows, 3 has none; item 7 is known, 20 and 21 are cold, 30 is gone.
 TRAIN = pl.DataFrame({"user_id": [1, 1, 2, 9], "item_id": [7, 8, 8, 30]})

@@ -9,11 +9,12 @@ import pytest
 from recoeval.analysis.evaluator import Evaluator
 from recoeval.analysis.results import Evaluation
 from recoeval.columns import CAUSES
-from recoeval.data.background import Background, count_train_users
+from recoeval.data.background import Background
 from recoeval.data.buckets import Bucket
 from recoeval.data.queries import blocks_of
 from recoeval.data.truth import Policies, Truth, apply_policies
 from recoeval.metrics import measures
+from tests.counting import count_train_users
 
 USERS, ITEMS = 230, 60
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -12,11 +12,9 @@ from recoeval.columns import (
     CREATED_AT,
     ITEM_ID,
     TIMESTAMP_DTYPE,
-    TRAIN_USERS,
-    USER_ID,
 )
 
-__all__ = ["Background", "can_be_listed", "count_train_users"]
+__all__ = ["Background", "can_be_listed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +69,3 @@ def can_be_listed(at: pl.Expr) -> pl.Expr:
     """
     created = pl.col(CREATED_AT)
     return pl.col(AVAILABLE) & (created.is_null() | at.is_null() | (created <= at))
-
-
-def count_train_users(rows: pl.LazyFrame) -> tuple[pl.DataFrame, int]:
-    """Returns the popularity of items, and the number of users with a train row.
-
-    Args:
-        rows: train rows: user_id, item_id; repeats allowed.
-
-    Returns:
-        item_id, train_users (Int64 >= 1), sorted by item_id; distinct users.
-
-    Example:
-        >>> rows = pl.LazyFrame({"user_id": [1, 1, 2], "item_id": [7, 7, 7]})
-        >>> count_train_users(rows)[0].rows(), count_train_users(rows)[1]
-        ([(7, 2)], 2)
-    """
-    pairs = rows.select(USER_ID, ITEM_ID)
-    counts, users = pl.collect_all(
-        [
-            pairs.unique()
-            .group_by(ITEM_ID)
-            .agg(pl.len().cast(pl.Int64).alias(TRAIN_USERS))
-            .sort(ITEM_ID),
-            pairs.select(pl.col(USER_ID).n_unique().cast(pl.Int64)),
-        ],
-        engine="streaming",
-    )
-    return counts, int(users.item())

@@ -12,7 +12,7 @@ import polars as pl
 
 from recoeval.analysis.audit import AuditView
 from recoeval.columns import TIMESTAMP_DTYPE
-from recoeval.data.background import Background, count_train_users
+from recoeval.data.background import Background
 from recoeval.data.sides import Sides, look_at_sides
 from recoeval.data.splits import Windows
 from recoeval.data.trainpairs import Coding, among, count_repeats, find_train_pairs
@@ -26,6 +26,7 @@ from recoeval.data.truth import (
     train_rows,
     training_rule,
 )
+from tests.counting import count_train_users
 
 RULE = "event = 'click' AND dwell > 30"
 SCHEMA = {

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from recoeval.data.background import Background, count_train_users
+from recoeval.data.background import Background
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 ITEMS = pl.DataFrame(
@@ -38,20 +38,3 @@ def test_without_a_table_the_catalogue_is_what_was_trained_on():
     assert catalogue is not None
     assert catalogue.to_list() == [1, 7]
     assert Background().catalogue(NOON) is None
-
-
-def test_popularity_counts_distinct_users():
-    rows = pl.LazyFrame(
-        {"user_id": ["a", "a", "b", "c"], "item_id": [7, 7, 7, 3], "weight": [1.0] * 4}
-    )
-    counts, users = count_train_users(rows)
-    assert counts.rows() == [(3, 1), (7, 2)]
-    assert counts.schema == {"item_id": pl.Int64, "train_users": pl.Int64}
-    assert users == 3
-
-
-def test_no_train_rows():
-    rows = pl.LazyFrame(schema={"user_id": pl.Int64, "item_id": pl.String})
-    counts, users = count_train_users(rows)
-    assert counts.is_empty()
-    assert users == 0
