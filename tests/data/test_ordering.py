@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recoeval.data.ordering import in_order, is_in_order, sort_pairs, starts_of
+from recoeval.data import ordering
+from recoeval.data.ordering import has_repeats, in_order, is_in_order, sort_pairs, starts_of
 
 INTS = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))
 TEXTS = st.one_of(st.sampled_from(["", "0", "10", "9", "A", "a", "é", "\U0001f600"]), st.text())
@@ -46,7 +47,31 @@ def test_texts_whose_hashes_are_alike(monkeypatch, bits, pairs):
     few = np.uint64(2**bits)
     # Hashes that differ in their last bits alone, where the place of a row is put.
     monkeypatch.setattr(pl.Series, "hash", lambda ids: hashes(ids) % few)
+    monkeypatch.setattr(ordering, "_LONGEST", 0)
     assert_sorted(table(pairs, "text", "int"))
+
+
+@settings(max_examples=60)
+@given(
+    pairs=st.lists(
+        st.tuples(st.text("\0a9é", max_size=30), st.integers(0, 5)), unique=True, max_size=12
+    )
+)
+def test_texts_that_differ_in_length_zeros_and_bytes_a_letter(pairs):
+    assert_sorted(table(pairs, "text", "int"))
+
+
+@pytest.mark.parametrize("length", [1, 6, 9, 30])
+def test_many_texts(length):
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame({"q": rng.integers(0, 2000, 9000), "i": rng.integers(0, 4000, 9000)})
+    frame = frame.unique().select(
+        query_id=pl.format("u{}", pl.col("q").cast(pl.String).str.zfill(length)),
+        item_id=pl.format("{}x", pl.col("i").cast(pl.String).str.zfill(length)),
+    )
+    assert_sorted(frame.sample(fraction=1, shuffle=True, seed=1))
+    # A column with other values: the place of a row has to be known.
+    assert_sorted(frame.with_row_index().sample(fraction=1, shuffle=True, seed=1))
 
 
 @PAIRS
@@ -68,6 +93,13 @@ def test_whether_rows_are_in_order(pairs):
     assert is_in_order(frame, "a") == ([a for a, _ in pairs] == sorted({a for a, _ in pairs}))
     distinct = frame.unique()
     assert in_order(distinct, "a", "b").equals(distinct.sort("a", "b"))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6))
+def test_whether_a_pair_repeats(pairs):
+    frame = pl.DataFrame(sorted(pairs), {"a": pl.Int64, "b": pl.Int64}, orient="row")
+    for rows in (frame, frame.cast(pl.String)):
+        assert has_repeats(rows, "a", "b") == (len(set(pairs)) < len(pairs))
 
 
 def test_rows_in_order_stay_where_they_are():
