@@ -24,7 +24,7 @@ from recoeval.data.failures import dtype_name, reading
 from recoeval.data.formats import open_table
 from recoeval.data.frames import as_printed, normalise_ids, to_frame
 from recoeval.data.lists import is_trec_run, read_lists
-from recoeval.data.ordering import is_in_order, sort_pairs, starts_of
+from recoeval.data.ordering import has_repeats, sort_pairs, starts_of
 from recoeval.data.queries import queries_of_rows
 from recoeval.data.trainpairs import Coding, TrainPairs, among, find_train_pairs
 from recoeval.data.trec import scan_qrels, sniff
@@ -128,13 +128,12 @@ def read_truth(truth: object) -> AskedTruth:
     counts: dict[str, int] = {}
     rows = _qrels(truth)
     graded = rows is not None
-    rows = rows_with_ids(truth if rows is None else rows, "truth")
+    rows, ids = _open_ids(truth if rows is None else rows, "truth")
     schema = rows.collect_schema()
-    keys = [name for name in (QUERY_ID, USER_ID) if name in schema]
-    gain = _gain(schema).alias(GAIN)
-    query = QUERY_ID if QUERY_ID in keys else USER_ID
     with reading("truth"):
-        frame = rows.select(*keys, ITEM_ID, gain).collect(engine="streaming")
+        frame = rows.select(*ids, *schema.keys() & {GAIN}).collect(engine="streaming")
+    _refuse_nulls(frame.select(pl.col(ids).null_count()), "truth")
+    frame = _with_gain(frame)
     counts["truth_rows"] = frame.height
     if graded:
         relevant = frame.filter(pl.col(GAIN) > 0)
@@ -151,28 +150,29 @@ def read_truth(truth: object) -> AskedTruth:
                 f"truth.{GAIN}",
             )
         )
+    query = ids[0]
     frame = sort_pairs(frame, query, ITEM_ID)
-    if len(keys) == 1:
-        ids = frame[query].gather(starts_of(frame[query]))
-        queries = pl.DataFrame({QUERY_ID: ids, USER_ID: ids})
+    if len(ids) == 2:
+        asked = frame[query].gather(starts_of(frame[query]))
+        queries = pl.DataFrame({QUERY_ID: asked, USER_ID: asked})
     else:
         queries = queries_of_rows(frame.lazy(), what="truth")
     pairs = frame.select(pl.col(query).alias(QUERY_ID), ITEM_ID, GAIN)
-    if not is_in_order(pairs, QUERY_ID, ITEM_ID):
+    if has_repeats(pairs, QUERY_ID, ITEM_ID):
         best = pairs.lazy().group_by(QUERY_ID, ITEM_ID).agg(pl.col(GAIN).max())
         pairs = sort_pairs(best.collect(engine="streaming"), QUERY_ID, ITEM_ID)
     counts["repeated_truth_rows"] = frame.height - pairs.height
     return AskedTruth(pairs, queries, counts)
 
 
-def _gain(schema: pl.Schema) -> pl.Expr:
-    """Returns the gain of a row, Float64; 1 where the truth has none."""
-    dtype = schema.get(GAIN)
+def _with_gain(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with their gain as Float64; 1 where the truth has none."""
+    dtype = rows.schema.get(GAIN)
     if dtype is None:
-        return pl.lit(1.0)
+        return rows.with_columns(pl.lit(1.0).alias(GAIN))
     if not (dtype.is_numeric() or dtype == pl.Null):
         raise DataError(Problem(f"{dtype_name(dtype)}; expected numbers", f"truth.{GAIN}"))
-    return as_printed(GAIN, dtype)
+    return rows.with_columns(as_printed(GAIN, dtype))
 
 
 def _qrels(truth: object) -> pl.LazyFrame | None:
@@ -255,6 +255,21 @@ def rows_with_ids(
     Raises:
         DataError: missing columns, null ids, or what `normalise_ids` refuses.
     """
+    rows, ids = _open_ids(table, what, items=items, keys=keys)
+    with reading(what):
+        counted = rows.select(pl.col(ids).null_count()).collect(engine="streaming")
+    _refuse_nulls(counted, what)
+    return rows
+
+
+def _open_ids(
+    table: object,
+    what: str,
+    *,
+    items: bool = True,
+    keys: Sequence[str] = (QUERY_ID, USER_ID),
+) -> tuple[pl.LazyFrame, list[str]]:
+    """Returns what `rows_with_ids` does, where ids may be null, and the names of the ids."""
     text = False
     if isinstance(table, str | Path):
         opened = open_table(table, None, said=what, ids={QUERY_ID, USER_ID, ITEM_ID})
@@ -269,16 +284,22 @@ def rows_with_ids(
     if items and ITEM_ID not in names:
         raise DataError(Problem(f"no column item_id. Columns: {columns}", what))
     ids = [*present, ITEM_ID] if items else present
-    rows = normalise_ids(rows, ids, what=what, text=text)
-    with reading(what):
-        counted = rows.select(pl.col(ids).null_count()).collect(engine="streaming")
-    nulls = counted.row(0, named=True)
+    return normalise_ids(rows, ids, what=what, text=text), ids
+
+
+def _refuse_nulls(counts: pl.DataFrame, what: str) -> None:
+    """Raises if there are nulls.
+
+    Args:
+        counts: one row, how many each id has.
+        what: name of the table, for errors.
+    """
+    nulls = counts.row(0, named=True)
     problems = [
         Problem(f"{count} ids are null", f"{what}.{name}") for name, count in nulls.items() if count
     ]
     if problems:
         raise DataError(*problems)
-    return rows
 
 
 def check_ids(
