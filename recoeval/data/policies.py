@@ -102,9 +102,9 @@ def apply_policies(
     _refuse_shared(queries if universe is None else pl.concat([_asked(queries), _asked(universe)]))
     counts: dict[str, int] = {}
     known = queries.lazy().select(QUERY_ID, USER_ID)
-    left = _of_queries(_sorted(pairs.collect(engine="streaming")), known)
+    left, heads = _of_queries(_sorted(pairs), queries[QUERY_ID])
     counts["pairs"] = left.height
-    counts["queries_with_pairs"] = len(starts_of(left[QUERY_ID]))
+    counts["queries_with_pairs"] = len(heads)
     steps: list[tuple[str, pl.LazyFrame | None, tuple[str, ...], Literal["anti", "semi"]]] = []
     if policies.repeats == "exclude":
         by_query = None if seen is None else pairs_by_query(seen, known)
@@ -118,10 +118,12 @@ def apply_policies(
         if other is None:
             continue
         joined = left.lazy().join(other.select(keys), on=keys, how=how, maintain_order="left")
-        kept = joined.collect(engine="streaming")
+        kept = joined.collect(engine="streaming").rechunk()
         counts[name] = left.height - kept.height
-        left = kept
-    truth = _evaluated(left, queries, policies, universe, counts, trained=seen is not None)
+        if kept.height < left.height:
+            left, heads = kept, _heads(kept)
+    trained = seen is not None
+    truth = _evaluated(left, queries, policies, universe, counts, heads=heads, trained=trained)
     if kinds is None:
         return truth
     parts = kinds.select(QUERY_ID, ITEM_ID, LABEL).unique()
@@ -140,14 +142,26 @@ def _evaluated(
     universe: pl.DataFrame | None,
     counts: dict[str, int],
     *,
+    heads: pl.Series,
     trained: bool,
 ) -> Truth:
-    """Returns the truth with its evaluated queries: those with pairs left, and by policy more."""
-    heads = left[QUERY_ID].gather(starts_of(left[QUERY_ID])).to_frame()
-    with_truth = _asked(queries).join(heads, on=QUERY_ID, how="semi")
+    """Returns the truth with its evaluated queries: those with pairs left, and by policy more.
+
+    Args:
+        left: the pairs that are left, sorted.
+        queries: query_id, user_id, and query_time if known.
+        policies: what is in force.
+        universe: queries that may be evaluated without pairs.
+        counts: what was dropped; the sizes that are left are added.
+        heads: the queries of the pairs.
+        trained: whether there are train data.
+    """
+    with_truth = _asked(queries)
+    if not heads.equals(queries[QUERY_ID]):
+        with_truth = with_truth.join(heads.to_frame(), on=QUERY_ID, how="semi")
     evaluated = with_truth
     if universe is not None:
-        empty = _asked(universe).join(heads, on=QUERY_ID, how="anti")
+        empty = _asked(universe).join(heads.to_frame(), on=QUERY_ID, how="anti")
         counts["zero_relevant_queries"] = empty.height
         if empty.height and policies.zero_relevant == "error":
             raise DataError(
@@ -168,38 +182,40 @@ def _evaluated(
             )
         )
     counts["truth_pairs"], counts["truth_queries"] = left.height, with_truth.height
+    evaluated = in_order(evaluated, USER_ID, QUERY_ID)
     counts["evaluated_queries"] = evaluated.height
-    counts["evaluated_users"] = evaluated[USER_ID].n_unique()
+    counts["evaluated_users"] = len(starts_of(evaluated[USER_ID]))
     in_force: dict[str, str] = {"zero_relevant": policies.zero_relevant}
     for name in ("repeats", "cold_users", "cold_items"):
         in_force[name] = getattr(policies, name) if trained else "not applied"
-    return Truth(
-        _sorted(left),
-        in_order(evaluated, USER_ID, QUERY_ID),
-        counts,
-        in_force,
-    )
+    return Truth(left, evaluated, counts, in_force)
 
 
-def _sorted(pairs: pl.DataFrame) -> pl.DataFrame:
+def _sorted(pairs: pl.LazyFrame) -> pl.DataFrame:
     """Returns pairs in order of query and item."""
-    pairs = pairs.select(QUERY_ID, ITEM_ID, GAIN)
-    return pairs if is_in_order(pairs, QUERY_ID, ITEM_ID) else sort_pairs(pairs, QUERY_ID, ITEM_ID)
+    # Chunks cost: a frame in one is left as it is, which the streaming engine would cut.
+    rows = pairs.select(QUERY_ID, ITEM_ID, GAIN).collect().rechunk()
+    return rows if is_in_order(rows, QUERY_ID, ITEM_ID) else sort_pairs(rows, QUERY_ID, ITEM_ID)
 
 
-def _of_queries(pairs: pl.DataFrame, queries: pl.LazyFrame) -> pl.DataFrame:
-    """Returns the pairs of some queries."""
-    heads = pairs[QUERY_ID].gather(starts_of(pairs[QUERY_ID])).to_frame().lazy()
-    others = heads.join(queries, on=QUERY_ID, how="anti").head(1)
-    if others.collect(engine="streaming").is_empty():
-        return pairs
-    known = pairs.lazy().join(queries, on=QUERY_ID, how="semi", maintain_order="left")
-    return known.collect(engine="streaming")
+def _heads(pairs: pl.DataFrame) -> pl.Series:
+    """Returns the queries of sorted pairs."""
+    return pairs[QUERY_ID].gather(starts_of(pairs[QUERY_ID]))
+
+
+def _of_queries(pairs: pl.DataFrame, queries: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
+    """Returns the sorted pairs of some queries, and those of the queries that have any."""
+    heads, known = _heads(pairs), queries.to_frame()
+    if heads.equals(queries) or heads.to_frame().join(known, on=QUERY_ID, how="anti").is_empty():
+        return pairs, heads
+    own = pairs.lazy().join(known.lazy(), on=QUERY_ID, how="semi", maintain_order="left")
+    left = own.collect(engine="streaming").rechunk()
+    return left, _heads(left)
 
 
 def _refuse_shared(queries: pl.DataFrame) -> None:
     """Raises if a query belongs to several users: it would be counted for each of them."""
-    if queries[QUERY_ID].n_unique() == queries.height:
+    if is_in_order(queries, QUERY_ID) or queries[QUERY_ID].n_unique() == queries.height:
         return
     pairs = queries.select(QUERY_ID, USER_ID).unique()
     shared = pairs.filter(pl.col(QUERY_ID).is_duplicated())[QUERY_ID].unique().sort()
