@@ -28,6 +28,7 @@ from recoeval.data.buckets import Bucket, Buckets, assign_buckets, label_items, 
 from recoeval.data.ordering import starts_of
 from recoeval.data.policies import Truth
 from recoeval.data.reach import COLDNESS_LABELS, find_reach, label_coldness
+from recoeval.data.rowkeys import positions
 from recoeval.errors import ConfigError, Problem
 
 __all__ = ["Groups"]
@@ -170,16 +171,15 @@ def _with_facts(truth: Truth, background: Background) -> pl.DataFrame:
     """Returns the queries with |R| and, where they are known, the facts of their users."""
     asked = truth.pairs[QUERY_ID]
     starts = starts_of(asked)
-    sizes = pl.DataFrame(
-        {QUERY_ID: asked.gather(starts), RELEVANT: np.diff(np.append(starts, len(asked)))}
-    )
-    rows = truth.queries.lazy()
-    joined = rows.join(sizes.lazy(), on=QUERY_ID, how="left", maintain_order="left")
-    counts = [RELEVANT]
-    if background.activity is not None:
-        facts = background.activity.select(USER_ID, TRAIN_INTERACTIONS, TRAIN_ROWS)
-        joined = joined.join(facts, on=USER_ID, how="left", maintain_order="left")
-        counts += [TRAIN_INTERACTIONS, TRAIN_ROWS]
+    # The last one is that of queries without relevant items.
+    sizes = np.append(np.diff(starts, append=len(asked)), 0)
+    places = positions(truth.queries[QUERY_ID], asked.gather(starts))
+    rows = truth.queries.with_columns(pl.Series(RELEVANT, sizes[places]))
+    if background.activity is None:
+        return rows
+    counts = (TRAIN_INTERACTIONS, TRAIN_ROWS)
+    facts = background.activity.select(USER_ID, *counts)
+    joined = rows.lazy().join(facts, on=USER_ID, how="left", maintain_order="left")
     filled = pl.col(counts).cast(pl.Int64).fill_null(0)
     return joined.with_columns(filled).collect(engine="streaming")
 
