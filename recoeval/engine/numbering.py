@@ -44,18 +44,15 @@ class Numbering:
         truth = truth.select(*PAIR, GAIN)
         if not is_in_order(truth, *PAIR):
             truth = sort_pairs(truth, *PAIR)
-        numbers = _run_numbers(truth[QUERY_ID], queries[QUERY_ID])
-        if len(numbers) and numbers.min() < 0:
-            known = pl.Series(numbers >= 0)
-            truth, numbers = truth.filter(known), numbers[numbers >= 0]
+        truth, runs, lengths = _of_queries(truth, queries[QUERY_ID])
         pairs = pl.DataFrame(
             {
-                QUERY_ID: pl.Series(numbers).cast(pl.UInt32),
-                ITEM_ID: pl.int_range(truth.height, dtype=pl.UInt32, eager=True),
+                QUERY_ID: np.repeat(runs.astype(np.uint32), lengths),
+                ITEM_ID: np.arange(truth.height, dtype=np.uint32),
                 GAIN: truth[GAIN],
             }
         )
-        return cls(queries, truth, pairs, PairIndex.of(numbers, truth[ITEM_ID], queries.height))
+        return cls(queries, truth, pairs, _index(runs, lengths, truth[ITEM_ID], queries.height))
 
     def numbers(self, query_ids: pl.Series) -> Ints:
         """Returns the numbers of queries, -1 for those that are not evaluated."""
@@ -97,11 +94,8 @@ class Numbering:
         """
         rows = pairs.select(PAIR).collect(engine="streaming")
         if rows[QUERY_ID].is_sorted():
-            numbers = _run_numbers(rows[QUERY_ID], self.queries[QUERY_ID])
-            items = rows[ITEM_ID]
-            if len(numbers) and numbers.min() < 0:
-                numbers, items = numbers[numbers >= 0], items.filter(pl.Series(numbers >= 0))
-            return PairIndex.of(numbers, items, self.queries.height)
+            own, runs, lengths = _of_queries(rows, self.queries[QUERY_ID])
+            return _index(runs, lengths, own[ITEM_ID], self.queries.height)
         known = self.queries.select(QUERY_ID).with_row_index("number")
         found = rows.join(known, on=QUERY_ID)
         numbers = found["number"].to_numpy()
@@ -117,8 +111,31 @@ class Numbering:
         return rows.with_columns(self.queries[QUERY_ID].gather(rows[QUERY_ID]))
 
 
-def _run_numbers(queries: pl.Series, ids: pl.Series) -> Ints:
-    """Returns the position among sorted ids of each value of a sorted column."""
-    starts = starts_of(queries)
-    lengths = np.diff(np.append(starts, len(queries)))
-    return np.repeat(positions(queries.gather(starts), ids), lengths)
+def _of_queries(pairs: pl.DataFrame, ids: pl.Series) -> tuple[pl.DataFrame, Ints, Ints]:
+    """Returns the pairs of some queries, the number of each that has any, and how many it has.
+
+    Args:
+        pairs: query_id, sorted, and other columns.
+        ids: of the queries, distinct and sorted.
+    """
+    starts = starts_of(pairs[QUERY_ID])
+    lengths = np.diff(starts, append=pairs.height)
+    runs = positions(pairs[QUERY_ID].gather(starts), ids)
+    known = runs >= 0
+    if known.all():
+        return pairs, runs, lengths
+    return pairs.filter(pl.Series(np.repeat(known, lengths))), runs[known], lengths[known]
+
+
+def _index(runs: Ints, lengths: Ints, items: pl.Series, queries: int) -> PairIndex:
+    """Returns the index of pairs.
+
+    Args:
+        runs: number of each query that has pairs, ascending.
+        lengths: how many it has.
+        items: item_id of each pair.
+        queries: how many query numbers there are.
+    """
+    ends = np.zeros(queries + 1, np.int64)
+    ends[runs + 1] = lengths
+    return PairIndex(items, np.cumsum(ends))
