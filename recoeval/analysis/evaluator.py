@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from recoeval.analysis.catalogue import item_table, merge_listed, summarise_items
 from recoeval.analysis.groups import Groups
-from recoeval.analysis.loss import attribute_loss
+from recoeval.analysis.loss import Split, attribute_loss
 from recoeval.analysis.results import Evaluation
 from recoeval.analysis.summary import summarise
 from recoeval.columns import (
@@ -20,6 +20,7 @@ from recoeval.columns import (
     GAIN,
     GENERATOR,
     ITEM_ID,
+    LABEL,
     QUERY_ID,
     QUOTA,
     RANK,
@@ -52,13 +53,13 @@ class Evaluator:
         scorer: the engine with truth, seen pairs and measures.
         truth: what the lists are held against.
         groups: how queries, truth and items are split.
-        parts: labels of queries and of pairs by name of the split, with numbers for ids.
+        splits: the relevant pairs by label, for each split of queries or pairs.
     """
 
     scorer: Scorer
     truth: Truth
     groups: Groups
-    parts: Mapping[str, pl.DataFrame]
+    splits: Mapping[str, Split]
 
     @classmethod
     def of(
@@ -101,14 +102,7 @@ class Evaluator:
             groups=groups.columns,
             reach=groups.reach,
         )
-        queries = {
-            name: scorer.numbering.number_queries(labels)
-            for name, labels in groups.of_queries.items()
-        }
-        pairs = {
-            name: part.labels for name, part in scorer.slices.items() if part.labels is not None
-        }
-        return cls(scorer, truth, groups, {**queries, **pairs})
+        return cls(scorer, truth, groups, _splits(scorer, groups))
 
     def score(
         self,
@@ -190,46 +184,44 @@ class Evaluator:
         self, name: str, parts: Sequence[Scored], served: bool, fold: int
     ) -> dict[str, Any]:
         """Returns the tables of one generator."""
-        measured, groups, numbering = self.scorer.measures, self.groups, self.scorer.numbering
+        measured, groups = self.scorer.measures, self.groups
         per_query = in_order(pl.concat([part.per_query for part in parts]), USER_ID, QUERY_ID)
         sliced = pl.concat([part.sliced for part in parts])
-        found = pl.concat([part.found for part in parts])
-        missed = in_order(pl.concat([part.missed for part in parts]), ITEM_ID)
-        hits = numbering.pairs[found[ITEM_ID]].with_columns(found[RANK])
-        hits = in_order(hits, QUERY_ID, RANK)
-        lost = numbering.pairs[missed[ITEM_ID]].with_columns(missed[CAUSE])
-        with ThreadPoolExecutor(1) as pool:
-            counted = pool.submit(
-                attribute_loss,
-                hits,
-                lost,
-                _depths(measured),
-                self.parts,
-                groups.order,
-                generator=name,
-                fold=fold,
-            )
-            summary = summarise(
-                per_query,
-                measured,
-                groups.buckets,
-                generator=name,
-                fold=fold,
-                sliced=sliced.sort(USER_ID, QUERY_ID) if groups.pairs else sliced,
-                slices=groups.labels,
-                served=served,
-            )
-            loss = counted.result()
+        found = pl.concat([part.found for part in parts], rechunk=True)
+        missed = pl.concat([part.missed for part in parts])
+        summary = summarise(
+            per_query,
+            measured,
+            groups.buckets,
+            generator=name,
+            fold=fold,
+            sliced=sliced.sort(USER_ID, QUERY_ID) if groups.pairs else sliced,
+            slices=groups.labels,
+            served=served,
+        )
         keys = (pl.lit(fold, pl.Int64).alias(FOLD), pl.lit(name).alias(GENERATOR))
         labels = [each.label for each in measured if each.metric.kind != "catalogue"]
-        ids = [pl.lit(numbering.truth[key]).gather(ITEM_ID).alias(key) for key in PAIR]
+        of_pairs = {
+            key: pl.lit(self.scorer.truth[key]).gather(ITEM_ID).alias(key) for key in (*PAIR, GAIN)
+        }
+        ids = [of_pairs[key] for key in PAIR]
+        cause = pl.col(CAUSE).cast(pl.String)
+        lost = missed.lazy().sort(ITEM_ID)
         return {
             "summary": pl.concat([summary, self._of_items(name, parts, fold)]),
             "per_query": per_query.select(*keys, QUERY_ID, USER_ID, RELEVANT, RETURNED, *labels),
-            "hits": hits.select(*keys, *ids, RANK, GAIN),
-            "lost_pairs": lost.lazy().select(*keys, *ids, GAIN, pl.col(CAUSE).cast(pl.String)),
-            "loss": loss,
+            "hits": self._by_rank(found).select(*keys, *ids, RANK, of_pairs[GAIN]),
+            "lost_pairs": lost.select(*keys, *ids, of_pairs[GAIN], cause),
+            "loss": attribute_loss(
+                found, missed, _depths(measured), self.splits, generator=name, fold=fold
+            ),
         }
+
+    def _by_rank(self, found: pl.DataFrame) -> pl.DataFrame:
+        """Returns hits by query and rank."""
+        queries = self.scorer.numbering.pairs[QUERY_ID].gather(found[ITEM_ID]).to_numpy()
+        places = queries.astype(np.int64) << 32 | found[RANK].to_numpy()
+        return found[np.argsort(places, kind="stable")]
 
     def _of_items(self, name: str, parts: Sequence[Scored], fold: int) -> pl.DataFrame:
         """Returns SUMMARY of the metrics of the catalogue."""
@@ -245,6 +237,21 @@ class Evaluator:
             generator=name,
             fold=fold,
         )
+
+
+def _splits(scorer: Scorer, groups: Groups) -> dict[str, Split]:
+    """Returns the relevant pairs by the buckets of their queries, and by their own labels."""
+    numbers = scorer.numbering.numbers(groups.queries[QUERY_ID])
+    sizes = np.diff(scorer.numbering.index.starts)
+    shown = groups.order
+    splits = {
+        name: Split.of_queries(labels, shown[name], numbers, sizes)
+        for name, labels in groups.buckets.labels.items()
+    }
+    for name, part in scorer.slices.items():
+        if part.labels is not None:
+            splits[name] = Split.of(part.labels[LABEL], shown[name], part.labels[ITEM_ID])
+    return {name: splits[name] for name in shown}
 
 
 def _by_query(pairs: pl.LazyFrame | None, truth: Truth) -> pl.LazyFrame | None:

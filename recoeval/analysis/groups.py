@@ -105,21 +105,8 @@ class Groups:
         return self.queries.select(QUERY_ID, *labels) if labels else None
 
     @property
-    def of_queries(self) -> dict[str, pl.DataFrame]:
-        """The label of each query by name of the split: query_id, label."""
-        return {
-            name: self.queries.select(QUERY_ID, labels.alias(LABEL))
-            for name, labels in self.buckets.labels.items()
-        }
-
-    @property
-    def parts(self) -> dict[str, pl.DataFrame]:
-        """The labels of queries and of pairs, by name of the split."""
-        return {**self.of_queries, **self.pairs}
-
-    @property
     def order(self) -> dict[str, tuple[str, ...]]:
-        """For each of `parts` the labels that are shown, in order."""
+        """For each split of queries or pairs the labels that are shown, in order."""
         return {name: self.buckets.order[name] for name in self.buckets.labels} | dict(self.labels)
 
     @property

@@ -241,8 +241,17 @@ def _mean(values: np.ndarray[Any, Any]) -> float | None:
 def _quantiles(values: np.ndarray[Any, Any]) -> list[float | None]:
     if not len(values):
         return [None] * len(QUANTILES)
-    # Sorted first, which takes half the time of looking for three places.
-    return [float(value) for value in np.quantile(np.sort(values), list(QUANTILES.values()))]
+    # np.quantile looks for the places once more where values are sorted: three times the time.
+    ordered = np.sort(values)
+    places = [(len(values) - 1) * share for share in QUANTILES.values()]
+    return [_between(ordered[int(place) :][:2].tolist(), place % 1) for place in places]
+
+
+def _between(neighbours: Sequence[float], share: float) -> float:
+    """Returns what is this share of the way from one value to the next, as np.quantile does."""
+    low, high = neighbours[0], neighbours[-1]
+    step = high - low
+    return high - step * (1 - share) if share >= 0.5 else low + step * share
 
 
 def _ratios(group: pl.DataFrame, measures: Sequence[Measure]) -> dict[Measure, float | None]:

@@ -1,9 +1,10 @@
 import hashlib
 
+import numpy as np
 import polars as pl
 import pytest
 
-from recoeval.analysis.loss import attribute_loss, count_causes, sample_misses
+from recoeval.analysis.loss import Split, attribute_loss, sample_misses
 from recoeval.columns import CAUSES, LOSS_SCHEMA
 
 HITS = pl.DataFrame(
@@ -29,14 +30,20 @@ LOST = pl.DataFrame(
         ],
     }
 )
-USERS = pl.DataFrame({"query_id": ["a", "b", "c"], "label": ["new", "old", "old"]})
+# The same pairs by number: four of query a, three of b, two of c.
+FOUND = pl.DataFrame({"item_id": [0, 1, 4], "rank": [1, 11, 10]})
+MISSED = pl.DataFrame({"item_id": [2, 3, 5, 6, 7, 8], "cause": LOST["cause"]})
+AGES = Split.of_queries(
+    pl.Series(["old", "new", "old"]),
+    ("old", "new", "missing"),
+    np.array([2, 0, 1]),
+    np.array([4, 3, 2]),
+)
 # A pair may have two labels, or none.
-KINDS = pl.DataFrame(
-    {
-        "query_id": ["a", "a", "b", "c"],
-        "item_id": [1, 1, 6, 7],
-        "label": ["buy", "view", "buy", "view"],
-    }
+KINDS = Split.of(
+    pl.Series(["buy", "view", "buy", "view"]),
+    ("view", "buy"),
+    pl.Series([0, 0, 6, 7], dtype=pl.UInt32),
 )
 
 
@@ -47,11 +54,10 @@ def counts(loss: pl.DataFrame, bucket: str, k: int | None) -> tuple[int, ...]:
 
 def test_causes_by_bucket_and_depth():
     loss = attribute_loss(
-        HITS,
-        LOST,
+        FOUND,
+        MISSED,
         [10, 1, None],
-        {"age": USERS, "positives": KINDS},
-        {"age": ("old", "new", "missing"), "positives": ("view", "buy")},
+        {"age": AGES, "positives": KINDS},
         generator="als",
         fold=2,
     )
@@ -78,23 +84,23 @@ def test_causes_by_bucket_and_depth():
     assert counts(loss, "buy", 1) == (2, 1, 0, 0, 0, 0, 0, 1)
 
 
-@pytest.mark.parametrize("empty", ["hits", "lost"])
+@pytest.mark.parametrize("empty", ["found", "missed"])
 def test_all_found_and_nothing_found(empty):
-    hits, lost = (HITS.clear(), LOST) if empty == "hits" else (HITS, LOST.clear())
-    loss = attribute_loss(hits, lost, [10], {}, {}, generator="als")
+    found = FOUND.clear() if empty == "found" else FOUND.with_columns(item_id=pl.Series([2, 0, 1]))
+    missed = MISSED.clear() if empty == "missed" else MISSED.with_columns(item_id=pl.int_range(6))
+    loss = attribute_loss(found, missed, [10], {}, generator="als")
     row = loss.row(0, named=True)
-    assert row["relevant"] == hits.height + lost.height == sum(row[cause] for cause in CAUSES)
-    assert row["hit"] == (0 if empty == "hits" else 2)
+    assert row["relevant"] == found.height + missed.height == sum(row[cause] for cause in CAUSES)
+    assert row["hit"] == (0 if empty == "found" else 2)
 
 
 def test_the_order_of_rows_does_not_matter():
     loss = [
         attribute_loss(
-            HITS.sample(fraction=1, shuffle=True, seed=seed),
-            LOST.sample(fraction=1, shuffle=True, seed=seed),
+            FOUND.sample(fraction=1, shuffle=True, seed=seed),
+            MISSED.sample(fraction=1, shuffle=True, seed=seed),
             [10],
-            {"age": USERS},
-            {"age": ("new", "old")},
+            {"age": AGES},
             generator="als",
         )
         for seed in range(3)
@@ -103,14 +109,26 @@ def test_the_order_of_rows_does_not_matter():
     assert loss[0].equals(loss[2])
 
 
-def test_causes_of_each_query():
-    counted = count_causes(HITS, LOST, 10)
-    assert counted.columns == ["query_id", "relevant", *CAUSES]
-    assert counted.rows() == [
-        ("a", 4, 1, 1, 1, 1, 0, 0, 0),
-        ("b", 3, 1, 0, 0, 0, 1, 0, 1),
-        ("c", 2, 0, 0, 0, 0, 0, 1, 1),
-    ]
+def test_labels_that_are_not_shown_are_left_out():
+    split = Split.of(pl.Series(["x", "y", None, "x", "z", "x", "x", "x", "y"]), ("y", "x"))
+    assert split.codes.tolist() == [1, 0, 2, 1, 2, 1, 1, 1, 0]
+    loss = attribute_loss(FOUND, MISSED, [10], {"b": split}, generator="als")
+    assert loss["bucket"].to_list() == ["all", "y", "x"]
+    assert counts(loss, "y", 10) == (2, 0, 1, 0, 0, 0, 0, 1)
+    assert counts(loss, "x", 10) == (5, 1, 0, 0, 1, 1, 1, 1)
+
+
+def test_more_pairs_labels_and_depths_than_fit_a_byte_or_one_step():
+    size = 70_000
+    labels = pl.Series([f"{number % 300}" for number in range(size)])
+    split = Split.of(labels, labels[:300].to_list())
+    found = pl.DataFrame({"item_id": range(size), "rank": [1 + n // 300 for n in range(size)]})
+    loss = attribute_loss(
+        found, MISSED.clear(), range(1, 301), {"b": split}, generator="als"
+    ).filter(bucket_by="b")
+    for label, k in (("0", 1), ("99", 233), ("299", 150), ("100", 300)):
+        relevant = (size - int(label) + 299) // 300
+        assert counts(loss, label, k)[:3] == (relevant, min(k, relevant), max(0, relevant - k))
 
 
 # Samples of misses.
