@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -20,7 +19,6 @@ from recoeval.columns import (
     QUERY_ID,
     RANK,
     RELEVANT,
-    RETURNED,
     SCORE,
     USER_ID,
 )
@@ -39,18 +37,16 @@ from recoeval.engine.checks import (
 from recoeval.engine.finding import TRUTH
 from recoeval.engine.losses import Causes
 from recoeval.engine.numbering import Numbering
+from recoeval.engine.ordered import places_of
 from recoeval.engine.parts import Part
 from recoeval.engine.piece import EXPOSED, Known, Piece, join_pieces, piece_of
 from recoeval.engine.sums import terms_of
-from recoeval.metrics.base import DELIVERED, SEEN, Measure, Table
+from recoeval.metrics.base import SEEN, Measure, Table
 
 __all__ = ["Scored", "Scorer"]
 
 PIECES_AT_ONCE = 4
 """Pieces of lists that are worked on at most: more cost memory, and wait for the reader."""
-
-QUERIES_AT_ONCE = 200_000
-"""Queries that are scored together: tables of one row a query are wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +170,9 @@ class Scorer:
         numbering = Numbering.of(queries, truth)
         number = pl.int_range(pl.len(), dtype=pl.UInt32).alias(QUERY_ID)
         asked = numbering.queries.with_columns(number)
-        pairs, numbered = numbering.pairs.lazy(), asked.lazy()
+        pairs = numbering.pairs
         parts = {
-            name: Part.of(pairs, measures, labels=numbering.number_pairs(labels), queries=numbered)
+            name: Part.of(pairs, measures, labels=numbering.number_pairs(labels), queries=asked)
             for name, labels in (slices or {}).items()
         }
         tables: tuple[Table, ...] = ("delivered", "unknown", "exposed")
@@ -201,7 +197,7 @@ class Scorer:
             queries,
             numbering,
             tuple(measures),
-            Part.of(pairs, measures, queries=numbered),
+            Part.of(pairs, measures, queries=asked),
             parts,
             seen,
             without_relevant,
@@ -275,23 +271,35 @@ class Scorer:
         causes = self.causes.of_generator(
             cold_users=serves_cold_users, cold_items=serves_cold_items
         )
-        parts = list(_parts(pieces, numbers))
-        if len(parts) == 1:
-            tables = [self._tables(parts[0][0], parts[0][1], causes)]
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                tables = list(pool.map(lambda part: self._tables(part[0], part[1], causes), parts))
-        per_query, missed, sliced = (pl.concat(each) for each in zip(*tables, strict=True))
-        # In the order of the queries, also where they were scored in several parts.
-        if not np.array_equal(per_query[QUERY_ID].to_numpy(), numbers):
-            place = np.empty(self.numbering.queries.height, np.int64)
-            place[per_query[QUERY_ID].to_numpy()] = np.arange(per_query.height)
-            per_query = per_query[place[numbers]]
+        return self._scored(whole, numbers, causes, threads)
+
+    def _scored(self, whole: Piece, numbers: Ints, causes: Causes, threads: int) -> Scored:
+        """Returns the tables of queries.
+
+        Args:
+            whole: what scores read of all lists.
+            numbers: the queries.
+            causes: why pairs may be lost.
+            threads: blocks of queries that are worked on at a time.
+        """
+        queries, found = self.known.queries[numbers], whole.found
+        lists = kernel.join_lists(
+            queries, whole.sums, found.removed, self.measures, marked=whole.marked
+        )
+        hits, lost = _in_order(found.hits, numbers), causes.lost(numbers, found)
+        sliced = [
+            part.score(lists, hits, lost, threads=threads).select(
+                pl.lit(name).alias(BUCKET_BY), pl.col(LABEL).alias(BUCKET), pl.exclude(LABEL)
+            )
+            for name, part in self.slices.items()
+        ]
+        empty = {BUCKET_BY: pl.String, BUCKET: pl.String}
+        per_query = self.whole.score(lists, hits, lost, self.without_relevant, threads=threads)
         return Scored(
             self.numbering.decode(per_query),
-            whole.found.hits.select(ITEM_ID, RANK),
-            missed,
-            self.numbering.decode(sliced) if self.slices else sliced,
+            hits.select(ITEM_ID, RANK),
+            lost,
+            self.numbering.decode(pl.concat(sliced)) if sliced else pl.DataFrame(schema=empty),
             whole.listed,
             self.truth,
             whole.facts,
@@ -299,62 +307,16 @@ class Scorer:
             whole.strangers,
         )
 
-    @property
-    def _kept(self) -> set[str]:
-        """The columns of PER_QUERY, and what pooled averages read."""
-        names = {QUERY_ID, USER_ID, RELEVANT, RETURNED, DELIVERED}
-        for measure in self.measures:
-            sides = measure.pooled() or ()
-            names |= {measure.label, *(name for side in sides for name in side.meta.root_names())}
-        return names
 
-    def _tables(
-        self, piece: Piece, numbers: Ints, causes: Causes
-    ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-        """Returns per_query, missed and sliced of some queries, with numbers for ids."""
-        block = self.known.queries[numbers].lazy()
-        marked = [each.lazy() for each in piece.marked]
-        removed = piece.found.removed.lazy()
-        joined = kernel.join_lists(block, piece.sums.lazy(), removed, self.measures, marked=marked)
-        facts = joined.collect().lazy()
-        gains = self.numbering.pairs[GAIN]
-        hits = piece.found.hits
-        hits = hits.with_columns(gains.gather(hits[ITEM_ID]))
-        lost = causes.lost(numbers, piece.found)
-        scores = self.whole.score(facts, hits.lazy(), lost.lazy(), self.without_relevant)
-        kept = self._kept
-        per_query = scores.select(name for name in scores.columns if name in kept)
-        return per_query, lost.select(ITEM_ID, CAUSE), self._sliced(facts, hits, lost)
-
-    def _sliced(self, facts: pl.LazyFrame, hits: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame:
-        """Returns the scores by parts of the truth."""
-        tables = [
-            part.score(facts, hits.lazy(), lost.lazy()).select(
-                pl.lit(name).alias(BUCKET_BY), pl.col(LABEL).alias(BUCKET), pl.exclude(LABEL)
-            )
-            for name, part in self.slices.items()
-        ]
-        empty = {BUCKET_BY: pl.String, BUCKET: pl.String}
-        return pl.concat(tables) if tables else pl.DataFrame(schema=empty)
-
-
-def _parts(pieces: Sequence[Piece], numbers: Ints) -> Iterator[tuple[Piece, Ints]]:
-    """Yields queries that are scored together, and the piece with their lists.
+def _in_order(hits: pl.DataFrame, numbers: Ints) -> pl.DataFrame:
+    """Returns item_id, rank and score of the hits in the order of the queries, by rank.
 
     Args:
-        pieces: all lists.
-        numbers: all queries, with and without lists.
+        hits: of `Found`.
+        numbers: the queries.
     """
-    groups: list[list[Piece]] = [[]]
-    for piece in pieces:
-        if sum(each.sums.height for each in groups[-1]) >= QUERIES_AT_ONCE:
-            groups.append([])
-        groups[-1].append(piece)
-    left = np.zeros(numbers.max(initial=0) + 1, dtype=bool)
-    left[numbers] = True
-    for group in groups[:-1]:
-        piece = join_pieces(group)
-        own = piece.sums[QUERY_ID].to_numpy()
-        left[own] = False
-        yield piece, own
-    yield join_pieces(groups[-1]), numbers[left[numbers]]
+    # Chunks cost a gather four times its CPU.
+    hits = hits.rechunk()
+    places = places_of(numbers)[hits[QUERY_ID].to_numpy()]
+    order = np.argsort((places << 32) | hits[RANK].to_numpy(), kind="stable")
+    return hits.select(ITEM_ID, RANK, SCORE)[order]

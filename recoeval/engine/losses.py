@@ -72,18 +72,27 @@ class Causes:
             found: what is found in their lists.
 
         Returns:
-            query_id (number), item_id (number of the pair), gain, cause: filtered, unavailable,
-            cold_item, cold_user or not_retrieved, the first that holds; in order of the pairs.
+            item_id (number of the pair, UInt32), cause: filtered, unavailable, cold_item,
+            cold_user or not_retrieved, the first that holds; in order of the pairs.
         """
-        missed = np.zeros(self.numbering.pairs.height, dtype=bool)
-        missed[self.numbering.index.of_lists(numbers)[1]] = True
+        index = self.numbering.index
+        asked = np.zeros(len(index.starts) - 1, dtype=bool)
+        asked[numbers] = True
+        missed = np.repeat(asked, np.diff(index.starts))
         missed[found.hits[ITEM_ID].to_numpy()] = False
-        pairs = np.flatnonzero(missed)
-        rows = self.numbering.pairs[pairs]
-        cause = pl.when(pl.col(ITEM_ID).is_in(found.filtered[ITEM_ID].implode()))
-        causes = [cause.then(pl.lit(FILTERED))] if found.filtered.height else []
+        pairs = pl.Series(ITEM_ID, np.flatnonzero(missed)).cast(pl.UInt32)
+        cause = _named(NOT_RETRIEVED)
         if self.reach is not None:
-            reach = self.reach[pairs]
-            causes += [pl.when(reach[name]).then(pl.lit(name)) for name in self.names]
-        known = pl.coalesce(*causes, pl.lit(NOT_RETRIEVED))
-        return rows.with_columns(known.cast(CAUSE_DTYPE).alias(CAUSE))
+            for name in reversed(self.names):
+                holds = self.reach[name].gather(pairs)
+                cause = pl.when(holds).then(_named(name)).otherwise(cause)
+        if found.filtered.height:
+            filtered = np.zeros(len(missed), dtype=bool)
+            filtered[found.filtered[ITEM_ID].to_numpy()] = True
+            holds = pl.Series(filtered[missed])
+            cause = pl.when(holds).then(_named(FILTERED)).otherwise(cause)
+        return pairs.to_frame().with_columns(cause.alias(CAUSE))
+
+
+def _named(cause: str) -> pl.Expr:
+    return pl.lit(cause, CAUSE_DTYPE)

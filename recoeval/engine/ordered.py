@@ -10,74 +10,69 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-__all__ = ["mean_runs", "number_runs", "runs_of", "sum_runs"]
+from recoeval.data.rowkeys import Ints
 
+__all__ = ["PLACE", "mean_runs", "number_places", "places_of", "sum_places"]
 
-def _runs(rows: pl.DataFrame, keys: Sequence[str]) -> tuple[np.ndarray, pl.DataFrame]:
-    """Returns the number of the run of each row, and the keys of each run."""
-    heads, lengths = runs_of(rows, keys)
-    return np.repeat(np.arange(len(lengths)), lengths), heads
+PLACE = "place"
+"""Column of rows that are summed: the row of the result that they go to (Int64)."""
 
 
-def _starts(rows: pl.DataFrame, keys: Sequence[str]) -> NDArray[np.int64]:
-    """Returns where the runs start."""
-    changed = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
-    first = pl.int_range(pl.len()) == 0
-    return np.flatnonzero(rows.select(pl.any_horizontal(*changed, first)).to_series().to_numpy())
-
-
-def runs_of(rows: pl.DataFrame, keys: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Returns the keys of each run of equal keys, and how many rows it has.
+def places_of(numbers: Ints, size: int = 0) -> Ints:
+    """Returns where each number stands, -1 where it does not.
 
     Args:
-        rows: sorted, so that equal keys stand together.
-        keys: columns that name a run.
-    """
-    starts = _starts(rows, keys)
-    heads = rows.select(pl.col(keys).gather(starts))
-    return heads, np.diff(np.append(starts, rows.height))
-
-
-def number_runs(rows: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
-    """Returns the place of each row within its run of equal keys, from 1 (Int64).
-
-    Args:
-        rows: sorted, so that equal keys stand together.
-        keys: columns that name a run.
+        numbers: distinct numbers from 0.
+        size: rows of the result, if the largest number does not tell.
 
     Example:
-        >>> number_runs(pl.DataFrame({"q": ["a", "a", "b"]}), ["q"]).to_list()
+        >>> places_of(np.array([2, 0])).tolist()
+        [1, -1, 0]
+    """
+    known = int(numbers.max()) + 1 if len(numbers) else 0
+    places = np.full(max(size, known), -1, dtype=np.int64)
+    places[numbers] = np.arange(len(numbers))
+    return places
+
+
+def number_places(places: Ints, size: int) -> Ints:
+    """Returns the number of each row among those of its place, from 1.
+
+    Args:
+        places: row of the result that each row goes to, ascending.
+        size: how many rows the result has.
+
+    Example:
+        >>> number_places(np.array([0, 0, 2]), 3).tolist()
         [1, 2, 1]
     """
-    starts = _starts(rows, keys)
-    lengths = np.diff(np.append(starts, rows.height))
-    return pl.Series(np.arange(1, rows.height + 1) - np.repeat(starts, lengths))
+    counts = np.bincount(places, minlength=size)
+    before = np.cumsum(counts) - counts
+    numbers: Ints = np.arange(1, len(places) + 1) - np.repeat(before, counts)
+    return numbers
 
 
-def sum_runs(rows: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
-    """Returns the sums of the columns within runs of equal keys.
+def sum_places(rows: pl.DataFrame, size: int) -> list[pl.Series]:
+    """Returns the sums of the columns, one row a place, 0 where no row goes.
 
     Args:
-        rows: sorted, so that equal keys stand together; columns without null.
-        keys: columns that name a run.
-        columns: integers (sums below 2^53) or floats.
+        rows: place, and columns without null: integers (sums below 2^53) or floats.
+        size: how many rows the result has.
 
     Returns:
-        The keys, one row a run in order, and the sums with the dtypes of the columns.
+        The sums with the names and dtypes of the columns.
 
     Example:
-        >>> rows = pl.DataFrame({"q": ["a", "a", "b"], "x": [0.1, 0.2, 0.5]})
-        >>> sum_runs(rows, ["q"], ["x"])["x"].round(6).to_list()
-        [0.3, 0.5]
+        >>> rows = pl.DataFrame({"place": [0, 2, 0], "x": [0.1, 0.5, 0.2]})
+        >>> sum_places(rows, 3)[0].round(6).to_list()
+        [0.3, 0.0, 0.5]
     """
-    run, heads = _runs(rows, keys)
-    sums = [
-        pl.Series(name, np.bincount(run, weights=rows[name].to_numpy(), minlength=heads.height))
-        for name in columns
+    places = rows[PLACE].to_numpy()
+    return [
+        pl.Series(each.name, np.bincount(places, each.to_numpy(), size)).cast(each.dtype)
+        for each in rows.drop(PLACE)
     ]
-    return heads.with_columns(each.cast(rows.schema[each.name]) for each in sums)
 
 
 def mean_runs(rows: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
@@ -91,7 +86,11 @@ def mean_runs(rows: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -
     Returns:
         The keys, one row a run in order, and the means (Float64; null where all are null).
     """
-    run, heads = _runs(rows, keys)
+    changed = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
+    first = pl.int_range(pl.len()) == 0
+    starts = np.flatnonzero(rows.select(pl.any_horizontal(*changed, first)).to_series().to_numpy())
+    heads = rows.select(pl.col(keys).gather(starts))
+    run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, rows.height)))
     means = []
     for name in columns:
         values = rows[name].cast(pl.Float64)

@@ -9,6 +9,7 @@ from polars.testing import assert_frame_equal
 
 from recoeval.engine.kernel import join_lists, score_queries
 from recoeval.engine.losses import Causes
+from recoeval.engine.ordered import places_of
 from recoeval.engine.sums import sum_lists, sum_truth
 from recoeval.metrics import METRICS, measures
 from tests.engine.helpers import Search, everyone, lists_of, pairs_of, truth_of
@@ -34,7 +35,6 @@ def scored(
     queries: pl.DataFrame | None = None,
     asked: Any = EVERYTHING,
     blocks: int = 1,
-    streaming: bool = False,
 ) -> pl.DataFrame:
     """Returns what the kernel makes of lists, those of some queries at a time."""
     if queries is None:
@@ -43,13 +43,19 @@ def scored(
     search = Search.of(lists, truth, seen, drop_seen=drop_seen, queries=queries, blocks=blocks)
     numbering, found = search.numbering, search.found
     sums = [sum_lists(part.rows().lazy(), asked).collect() for part in search.parts]
-    numbered, removed = search.numbered(queries).lazy(), found.removed.lazy()
-    facts = join_lists(numbered, pl.concat(sums).lazy(), removed, asked)
-    hits = found.hits.with_columns(numbering.pairs["gain"].gather(found.hits["item_id"])).lazy()
-    lost = Causes.of(numbering, None).lost(everyone(search), found).lazy()
-    truth_sums = sum_truth(numbering.pairs.lazy(), asked)
+    numbered = search.numbered(queries)
+    facts = join_lists(numbered, pl.concat(sums), found.removed, asked)
+    places = places_of(numbered["query_id"].to_numpy())
+
+    def placed(rows: pl.DataFrame) -> pl.DataFrame:
+        pairs = numbering.pairs[rows["item_id"]]
+        return rows.with_columns(pairs["gain"], place=places[pairs["query_id"].to_numpy()])
+
+    hits = placed(found.hits).sort("place", "rank")
+    lost = placed(Causes.of(numbering, None).lost(everyone(search), found))
+    truth_sums = sum_truth(placed(numbering.pairs), asked, facts)
     rows = score_queries(facts, truth_sums, hits, lost, measures=asked)
-    return numbering.decode(rows.collect(engine="streaming" if streaming else "in-memory"))
+    return numbering.decode(rows)
 
 
 # One row a query.
@@ -183,7 +189,3 @@ def test_blocks_of_queries_change_no_bit(big):
 @pytest.mark.parametrize("blocks", [2, 7, 100])
 def test_blocks_of_lists_change_no_bit(big, blocks):
     assert_frame_equal(scored(**big, blocks=blocks), scored(**big), check_exact=True)
-
-
-def test_the_streaming_engine_changes_no_bit(big):
-    assert_frame_equal(scored(**big, streaming=True), scored(**big), check_exact=True)

@@ -8,7 +8,7 @@ import pytest
 
 from recoeval.data.listcheck import check_lists
 from recoeval.data.pieces import map_pieces
-from recoeval.engine import local
+from recoeval.engine import local, parts
 from recoeval.engine.local import Scored, Scorer
 from recoeval.errors import DataError
 from recoeval.metrics import measures
@@ -370,7 +370,7 @@ def by_pieces(monkeypatch: pytest.MonkeyPatch) -> Pieces:
 
     def read(size: int) -> None:
         monkeypatch.setattr(local, "map_pieces", partial(map_pieces, size=size))
-        monkeypatch.setattr(local, "QUERIES_AT_ONCE", 30)
+        monkeypatch.setattr(parts, "KEYS_AT_ONCE", 30)
 
     return read
 

@@ -6,58 +6,53 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recoeval.engine.ordered import mean_runs, number_runs, sum_runs
+from recoeval.engine.ordered import mean_runs, number_places, places_of, sum_places
 
 ROWS = pl.DataFrame(
     {
-        "q": ["a", "a", "a", "b", "c"],
-        "u": [1, 1, 2, 2, 2],
-        "count": [1, 2, 3, 4, 5],
-        "share": [0.1, 0.2, 0.3, 0.7, -0.5],
+        "place": [2, 0, 2, 3],
+        "count": [1, 2, 3, 4],
+        "share": [0.1, 0.7, 0.2, -0.5],
     }
 )
 
 
-def test_sums_of_runs_keep_the_dtypes_and_the_order():
-    found = sum_runs(ROWS, ["q"], ["share", "count"])
-    assert found.rows() == [("a", 0.1 + 0.2 + 0.3, 6), ("b", 0.7, 4), ("c", -0.5, 5)]
-    assert found.schema == {"q": pl.String, "share": pl.Float64, "count": pl.Int64}
+def test_where_numbers_stand():
+    assert places_of(np.array([3, 1], np.uint32)).tolist() == [-1, 1, -1, 0]
+    assert places_of(np.array([1]), 4).tolist() == [-1, 0, -1, -1]
+    assert places_of(np.zeros(0, np.int64), 2).tolist() == [-1, -1]
 
 
-def test_a_run_ends_where_one_of_its_keys_changes():
-    found = sum_runs(ROWS, ["q", "u"], ["count"])
-    assert found.rows() == [("a", 1, 3), ("a", 2, 3), ("b", 2, 4), ("c", 2, 5)]
+def test_sums_keep_names_and_dtypes_and_are_zero_where_no_row_goes():
+    count, share = sum_places(ROWS, 5)
+    assert (count.name, count.dtype, count.to_list()) == ("count", pl.Int64, [2, 0, 4, 4, 0])
+    assert (share.name, share.dtype) == ("share", pl.Float64)
+    assert share.to_list() == [0.7, 0.0, 0.1 + 0.2, -0.5, 0.0]
 
 
-def test_places_within_runs():
-    assert number_runs(ROWS, ["q"]).to_list() == [1, 2, 3, 1, 1]
-    assert number_runs(ROWS, ["q", "u"]).to_list() == [1, 2, 1, 1, 1]
-    # A key without a value is one as well.
-    missing = pl.DataFrame({"q": [None, None, "a", "a", None]})
-    assert number_runs(missing, ["q"]).to_list() == [1, 2, 1, 2, 1]
-    assert number_runs(ROWS, ["q"]).dtype == number_runs(ROWS.clear(), ["q"]).dtype == pl.Int64
-    assert number_runs(ROWS.clear(), ["q"]).is_empty()
+def test_no_rows_no_columns():
+    assert [each.to_list() for each in sum_places(ROWS.clear(), 2)] == [[0, 0], [0.0, 0.0]]
+    assert sum_places(ROWS.select("place"), 5) == []
+    assert number_places(np.zeros(0, np.int64), 3).tolist() == []
 
 
-def test_no_rows_no_runs():
-    assert sum_runs(ROWS.clear(), ["q"], ["share", "count"]).is_empty()
-    assert mean_runs(ROWS.clear(), ["q"], ["share"]).schema == {"q": pl.String, "share": pl.Float64}
-    assert sum_runs(ROWS, ["q"], []).rows() == [("a",), ("b",), ("c",)]
+def test_numbers_of_rows_within_their_place():
+    assert number_places(np.array([0, 0, 0, 2, 3, 3]), 5).tolist() == [1, 2, 3, 1, 1, 2]
 
 
 def test_sums_go_from_the_first_row_to_the_last_whatever_stands_around_them():
     # 1e16 + 1 - 1e16 is 0 in this order, and 1 if the large ones meet first.
     values = [1e16, 1.0, -1e16]
-    rows = pl.DataFrame({"q": ["a"] * 3 + ["b"] * 2000, "x": values + [0.1] * 2000})
-    assert sum_runs(rows, ["q"], ["x"])["x"][0] == 0.0
+    rows = pl.DataFrame({"place": [1] * 3 + [0] * 2000, "x": values + [0.1] * 2000})
+    assert sum_places(rows, 2)[0][1] == 0.0
     rng = np.random.default_rng(2)
-    many = pl.DataFrame({"q": np.sort(rng.integers(0, 40, 5000)), "x": rng.random(5000)})
-    whole = sum_runs(many, ["q"], ["x"])
+    many = pl.DataFrame({"place": rng.integers(0, 40, 5000), "x": rng.random(5000)})
+    whole = sum_places(many, 40)[0]
     for number in range(40):
-        alone = many.filter(pl.col("q") == number)
+        alone = many.filter(pl.col("place") == number)
         # Not sum(), which compensates for rounding from Python 3.12 on.
-        assert whole["x"][number] == reduce(operator.add, alone["x"].to_list())
-        assert sum_runs(alone, ["q"], ["x"])["x"].item() == whole["x"][number]
+        assert whole[number] == reduce(operator.add, alone["x"].to_list())
+        assert sum_places(alone, 40)[0][number] == whole[number]
 
 
 def test_means_leave_null_out():
@@ -67,7 +62,21 @@ def test_means_leave_null_out():
 
 
 def test_means_of_integers_are_floats():
-    found = mean_runs(ROWS, ["u"], ["count", "share"])
+    rows = pl.DataFrame({"u": [1, 1, 2, 2, 2], "count": [1, 2, 3, 4, 5], "share": [0.1] * 5})
+    found = mean_runs(rows, ["u"], ["count", "share"])
     assert found.schema == {"u": pl.Int64, "count": pl.Float64, "share": pl.Float64}
     assert found["count"].to_list() == [1.5, 4.0]
-    assert found["share"][1] == pytest.approx(math.fsum([0.3, 0.7, -0.5]) / 3)
+    assert found["share"][1] == pytest.approx(math.fsum([0.1] * 3) / 3)
+
+
+def test_a_run_ends_where_one_of_its_keys_changes():
+    # A key without a value is one as well.
+    rows = pl.DataFrame({"q": [None, None, "a", "a", None], "u": [1, 1, 1, 2, 2], "x": range(5)})
+    assert mean_runs(rows, ["q", "u"], ["x"]).rows() == [
+        (None, 1, 0.5),
+        ("a", 1, 2.0),
+        ("a", 2, 3.0),
+        (None, 2, 4.0),
+    ]
+    empty = mean_runs(rows.clear(), ["q"], ["x"])
+    assert empty.schema == {"q": pl.String, "x": pl.Float64}

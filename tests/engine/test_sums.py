@@ -3,90 +3,87 @@ from math import log2
 import polars as pl
 import pytest
 
-from recoeval.engine.sums import sum_found, sum_lists, sum_rows, sum_truth, terms_of
+from recoeval.engine.sums import (
+    sum_found,
+    sum_lists,
+    sum_rows,
+    sum_terms,
+    sum_truth,
+    terms_of,
+)
 from recoeval.metrics import measures
 
-GAINS = pl.LazyFrame(
-    {"query_id": [*"qqqp"], "item_id": [1, 2, 3, 1], "gain": [1.0, 3.0, 1.0, 2.0]},
-)
+# The first query has three relevant items, the second none, the third one.
+GAINS = pl.DataFrame({"place": [0, 0, 0, 2], "gain": [1.0, 3.0, 1.0, 2.0]})
+QUERIES = pl.DataFrame({"quota": [2, 5, 9]})
+HALF = 1 / log2(3)
 
 
 def test_truth_without_sums_has_its_sizes():
-    found = sum_truth(GAINS, measures(["recall", "coverage"], [5])).collect()
-    assert found.schema == {"query_id": pl.String, "relevant": pl.Int64}
-    assert sorted(found.rows()) == [("p", 1), ("q", 3)]
+    found = sum_truth(GAINS, measures(["recall", "coverage"], [5]), QUERIES)
+    assert found.schema == {"relevant": pl.Int64}
+    assert found["relevant"].to_list() == [3, 0, 1]
 
 
 def test_truth_is_ideal_in_the_order_of_its_gains():
     asked = measures(["ndcg", "recall(gain=linear)"], [1, 2])
-    found = sum_truth(GAINS, asked).sort("query_id").collect()
-    half = 1 / log2(3)
-    assert found.rows(named=True) == [
-        {
-            "query_id": "p",
-            "relevant": 1,
-            "ideal linear@1": 2.0,
-            "ideal linear@2": 2.0,
-            "gain of truth": 2.0,
-        },
-        {
-            "query_id": "q",
-            "relevant": 3,
-            "ideal linear@1": 3.0,
-            "ideal linear@2": 3.0 + half,
-            "gain of truth": 5.0,
-        },
-    ]
+    assert sum_truth(GAINS, asked, QUERIES).to_dict(as_series=False) == {
+        "relevant": [3, 0, 1],
+        "ideal linear@1": [3.0, 0.0, 2.0],
+        "ideal linear@2": [3.0 + HALF, 0.0, 2.0],
+        "gain of truth": [5.0, 0.0, 2.0],
+    }
+
+
+@pytest.mark.parametrize("gain", [1.0, 0.3])
+def test_equal_gains_need_no_order(gain):
+    asked = measures(["ndcg", "ndcg(gain=exponential)", "recall(gain=linear)", "ndcg@all"], [1, 2])
+    rows = pl.DataFrame({"place": [3, 0, 0, 0, 3, 1], "gain": [gain] * 6})
+    queries = pl.DataFrame({"quota": [1] * 5})
+    found = sum_truth(rows, asked, queries)
+    # One other gain, of a query of its own, and the order matters.
+    other = pl.concat([rows, pl.DataFrame({"place": [5], "gain": [2.0]})])
+    assert found.equals(sum_truth(other, asked, pl.DataFrame({"quota": [1] * 6}))[:5])
+    assert found["relevant"].to_list() == [3, 1, 0, 2, 0]
 
 
 def test_no_truth():
-    assert sum_truth(GAINS.clear(), measures(["ndcg", "recall"], [5])).collect().is_empty()
+    found = sum_truth(GAINS.clear(), measures(["ndcg", "recall"], [5]), QUERIES)
+    assert found.rows() == [(0, 0.0)] * 3
+    assert sum_truth(GAINS.clear(), measures(["ndcg"], [5]), QUERIES.clear()).is_empty()
 
 
 def test_the_ideal_ends_where_the_list_does():
     asked = measures(["ndcg@all", "ndcg@quota", "ndcg@1"], [])
-    quotas = GAINS.with_columns(quota=pl.Series([2, 2, 2, 9]))
-    found = sum_truth(quotas, asked).collect()
-    half = 1 / log2(3)
-    assert found.select("query_id", "ideal linear@1", "ideal linear@quota").rows() == [
-        ("p", 2.0, 2.0),
-        ("q", 3.0, 3.0 + half),
-    ]
-    assert found["ideal linear@all"].to_list() == [2.0, 3.0 + half + 0.5]
+    assert sum_truth(GAINS, asked, QUERIES).to_dict(as_series=False) == {
+        "relevant": [3, 0, 1],
+        "ideal linear@all": [3.0 + HALF + 0.5, 0.0, 2.0],
+        "ideal linear@quota": [3.0 + HALF, 0.0, 2.0],
+        "ideal linear@1": [3.0, 0.0, 2.0],
+    }
 
 
-def test_truth_by_parts_is_ranked_within_each():
-    labels = pl.Series(["a", "b", "b", "a"])
-    found = sum_truth(
-        GAINS.with_columns(label=labels), measures(["ndcg@2"], []), keys=("label", "query_id")
-    ).collect()
-    assert found.rows() == [
-        ("a", "p", 1, 2.0),
-        ("a", "q", 1, 1.0),
-        ("b", "q", 2, 3.0 + 1 / log2(3)),
-    ]
+def test_hits_are_numbered_within_their_query():
+    hits = pl.DataFrame({"place": [0, 2, 2], "rank": [4, 2, 5], "gain": [1.0, 1.0, 3.0]})
+    lost = pl.DataFrame({"place": [2, 2, 0], "cause": ["cold_item", "filtered", "cold_user"]})
+    asked = measures(["mrr@9", "map@9", "r_precision", "recall_ceiling", "hits@quota"], [])
+    queries = QUERIES.with_columns(relevant=pl.Series([5, 2, 4]))
+    found = pl.DataFrame(sum_found(hits, lost, asked, queries))
+    assert found.to_dict(as_series=False) == {
+        "mrr@9": [1 / 4, 0.0, 1 / 2],
+        "precisions@9": [1 / 4, 0.0, 1 / 2 + 2 / 5],
+        "hits@R": [1, 0, 1],
+        "hits@quota": [0, 0, 2],
+        "out of reach": [1, 0, 1],
+    }
 
 
-def test_hits_by_parts_are_numbered_within_each():
-    hits = pl.LazyFrame(
-        {
-            "label": ["a", "b", "b"],
-            "query_id": ["q", "q", "q"],
-            "item_id": [1, 2, 3],
-            "rank": [4, 5, 2],
-            "gain": [1.0, 3.0, 1.0],
-        }
-    )
-    asked = measures(["mrr@9", "map@9", "r_precision"], [])
-    keys = ("label", "query_id")
-    sums = sum_truth(GAINS.with_columns(label=pl.Series([*"abba"])), asked, keys=keys)
-    lost = hits.head(0).with_columns(cause=pl.lit("filtered"))
-    found = sum_found(sums, hits, lost, hits, measures=asked, keys=keys).collect()
-    assert found.rows() == [
-        ("a", "p", 1, None, None, None),
-        ("a", "q", 1, 1 / 4, 1 / 4, 0),
-        ("b", "q", 2, 1 / 2, 1 / 2 + 2 / 5, 1),
-    ]
+def test_terms_read_what_their_query_has():
+    rows = pl.DataFrame({"place": [2, 0, 2], "rank": [9, 3, 10]})
+    (term,) = terms_of(measures(["judged@quota"], []), "exposed")
+    (found,) = sum_terms(rows, [term], QUERIES)
+    assert found.name == term.name
+    assert found.to_list() == [0, 0, 1]
 
 
 def test_rows_are_summed_by_query_and_cut_at_its_quota():
