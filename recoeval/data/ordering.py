@@ -29,7 +29,7 @@ def starts_of(ids: pl.Series) -> Ints:
         [0, 2]
     """
     earlier, later = _neighbours(ids)
-    changes = np.flatnonzero(_true(later != earlier, unknown=True)) + 1
+    changes = np.flatnonzero(_true(later != earlier)) + 1
     return np.concatenate((np.zeros(min(1, len(ids)), np.int64), changes))
 
 
@@ -40,13 +40,15 @@ def is_in_order(rows: pl.DataFrame, *keys: str) -> bool:
         rows: a table.
         keys: columns without null.
     """
-    same = np.ones(max(rows.height - 1, 0), bool)
-    for key in keys:
+    *former, last = keys
+    rising = np.zeros(max(rows.height - 1, 0), bool)
+    for key in former:
         earlier, later = _neighbours(rows[key])
-        if (_true(later < earlier) & same).any():
+        if not (rising | _true(later >= earlier)).all():
             return False
-        same &= _true(later == earlier)
-    return not same.any()
+        rising |= _true(later != earlier)
+    earlier, later = _neighbours(rows[last])
+    return bool((rising | _true(later > earlier)).all())
 
 
 def has_repeats(rows: pl.DataFrame, first: str, second: str) -> bool:
@@ -58,7 +60,7 @@ def has_repeats(rows: pl.DataFrame, first: str, second: str) -> bool:
         second: another one.
     """
     earlier, later = _neighbours(rows[second])
-    same = np.flatnonzero(_true(later == earlier))
+    same = np.flatnonzero(~_true(later != earlier))
     ids = rows[first]
     return bool((ids.gather(same) == ids.gather(same + 1)).any())
 
@@ -70,11 +72,11 @@ def _neighbours(ids: pl.Series) -> tuple[Any, Any]:
     return values[:-1], values[1:]
 
 
-def _true(compared: Any, *, unknown: bool = False) -> NDArray[np.bool_]:
-    """Returns a comparison of neighbours as an array."""
+def _true(compared: Any) -> NDArray[np.bool_]:
+    """Returns a comparison of neighbours as an array; what is not known is true."""
     if isinstance(compared, pl.Series):
         # Only then: it is an expression for a pool of threads, and takes four times the CPU.
-        known = compared.fill_null(unknown) if compared.null_count() else compared
+        known = compared.fill_null(True) if compared.null_count() else compared
         compared = known.to_numpy()
     return np.asarray(compared)
 
@@ -213,7 +215,8 @@ def _order_of(keys: UInts, bits: int) -> Ints:
     """Returns the places of numbers of so many bits in their order."""
     place = len(keys).bit_length()
     lost = max(bits + place - 64, 0)
-    placed = (keys >> np.uint64(lost)) << np.uint64(place)
+    placed = keys >> np.uint64(lost)
+    placed <<= np.uint64(place)
     placed |= np.arange(len(keys), dtype=np.uint64)
     placed.sort()
     order = (placed & _mask(place)).view(np.int64)
