@@ -26,6 +26,7 @@ from recoeval.columns import (
     RANK,
     RELEVANT,
     RETURNED,
+    SUMMARY_SCHEMA,
     USER_ID,
 )
 from recoeval.data.background import Background
@@ -185,7 +186,8 @@ class Evaluator:
     ) -> dict[str, Any]:
         """Returns the tables of one generator."""
         measured, groups = self.scorer.measures, self.groups
-        per_query = in_order(pl.concat([part.per_query for part in parts]), USER_ID, QUERY_ID)
+        per_query = pl.concat([part.per_query for part in parts], rechunk=True)
+        per_query = in_order(per_query, USER_ID, QUERY_ID)
         sliced = pl.concat([part.sliced for part in parts])
         found = pl.concat([part.found for part in parts], rechunk=True)
         missed = pl.concat([part.missed for part in parts])
@@ -225,6 +227,8 @@ class Evaluator:
 
     def _of_items(self, name: str, parts: Sequence[Scored], fold: int) -> pl.DataFrame:
         """Returns SUMMARY of the metrics of the catalogue."""
+        if all(each.metric.kind != "catalogue" for each in self.scorer.measures):
+            return pl.DataFrame(schema=SUMMARY_SCHEMA)
         groups, background = self.groups, self.groups.background
         listed = merge_listed([part.listed for part in parts])
         items = item_table(listed, groups.catalogue, background.popularity)
