@@ -175,10 +175,10 @@ def summarise(
     """
     users = sums[USER_ID]
     single = not (users[1:] == users[:-1]).any()
-    read = _read_by(measures) - ({USER_ID} if single else set())
+    of_queries = [_Asked.of(each) for each in measures if each.metric.kind != "catalogue"]
+    accuracy = [each for each in of_queries if each.kind == "accuracy"]
+    read = _read_by(of_queries) - ({USER_ID} if single else set())
     sums = sums.select(name for name in sums.columns if name in read)
-    of_queries = [each for each in measures if each.metric.kind != "catalogue"]
-    accuracy = [each for each in measures if each.metric.kind == "accuracy"]
     groups = [(ALL, ALL, sums, of_queries)]
     for name, labels in buckets.labels.items():
         groups += [
@@ -195,18 +195,44 @@ def summarise(
         with ThreadPoolExecutor(_THREADS) as pool:
             found = list(pool.map(lambda each: list(_numbers(*each[2:], single=single)), groups))
     rows = [
-        (fold, generator, bucket_by, bucket, measure.label, measure.metric.name, measure.k, *number)
+        (fold, generator, bucket_by, bucket, each.label, each.name, each.k, *number)
         for (bucket_by, bucket, *_), numbers in zip(groups, found, strict=True)
-        for measure, number in numbers
+        for each, number in numbers
     ]
     return pl.DataFrame(rows, schema=SUMMARY_SCHEMA, orient="row")
 
 
-def _read_by(measures: Sequence[Measure]) -> set[str]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is read of a measure: its names are made once, not for every number.
+
+    Args:
+        label: name of its column.
+        name: of the metric.
+        kind: of the metric.
+        k: depth, items; None: it has none.
+        is_mean: whether its number is the mean over users.
+        sides: numerator and denominator of its micro average.
+    """
+
+    label: str
+    name: str
+    kind: str
+    k: int | None
+    is_mean: bool
+    sides: tuple[pl.Expr, ...]
+
+    @classmethod
+    def of(cls, measure: Measure) -> _Asked:
+        metric, sides = measure.metric, measure.pooled() or ()
+        is_mean = metric.statistic == "macro"
+        return cls(measure.label, metric.name, metric.kind, measure.k, is_mean, sides)
+
+
+def _read_by(asked: Sequence[_Asked]) -> set[str]:
     """Returns the columns that a summary reads."""
-    ratios = [side for each in measures for side in each.pooled() or ()]
-    sides = {name for side in ratios for name in side.meta.root_names()}
-    return {USER_ID, DELIVERED, *sides, *(measure.label for measure in measures)}
+    sides = {name for each in asked for side in each.sides for name in side.meta.root_names()}
+    return {USER_ID, DELIVERED, *sides, *(each.label for each in asked)}
 
 
 def _part(sliced: pl.DataFrame, name: str, label: str) -> pl.DataFrame:
@@ -214,28 +240,28 @@ def _part(sliced: pl.DataFrame, name: str, label: str) -> pl.DataFrame:
 
 
 def _numbers(
-    group: pl.DataFrame, measures: Sequence[Measure], *, single: bool
-) -> Iterator[tuple[Measure, tuple[object, ...]]]:
+    group: pl.DataFrame, asked: Sequence[_Asked], *, single: bool
+) -> Iterator[tuple[_Asked, tuple[object, ...]]]:
     """Yields statistic, queries, users, value, ci_low, ci_high, too_few_users of each measure."""
-    averaged = [measure.label for measure in measures if measure.metric.statistic == "macro"]
+    averaged = [each.label for each in asked if each.is_mean]
     by_user = group if single else mean_runs(group, [USER_ID], averaged)
-    ratios = _ratios(group, measures)
-    for measure in measures:
+    ratios = _ratios(group, asked)
+    for each in asked:
         queries, users = group.height, by_user.height
-        if measure.metric.statistic == "macro":
-            values = by_user[measure.label].drop_nulls().to_numpy()
-            per_query = group[measure.label].drop_nulls().to_numpy()
+        if each.is_mean:
+            values = by_user[each.label].drop_nulls().to_numpy()
+            per_query = group[each.label].drop_nulls().to_numpy()
             queries, users = len(per_query), len(values)
             mean = interval_of(values)
             row = (queries, users, mean.value, mean.low, mean.high, mean.too_few_users)
-            yield measure, ("macro", *row)
+            yield each, ("macro", *row)
             others = [] if single else [("macro_query", _mean(per_query))]
             others += zip(QUANTILES, _quantiles(values), strict=True)
             for name, value in others:
-                yield measure, (name, queries, users, value, None, None, mean.too_few_users)
-        if measure in ratios:
+                yield each, (name, queries, users, value, None, None, mean.too_few_users)
+        if each.sides:
             few = users < FEW_USERS
-            yield measure, ("micro", queries, users, ratios[measure], None, None, few)
+            yield each, ("micro", queries, users, ratios[each.label], None, None, few)
 
 
 def _mean(values: np.ndarray[Any, Any]) -> float | None:
@@ -258,20 +284,18 @@ def _between(neighbours: Sequence[float], share: float) -> float:
     return high - step * (1 - share) if share >= 0.5 else low + step * share
 
 
-def _ratios(group: pl.DataFrame, measures: Sequence[Measure]) -> dict[Measure, float | None]:
+def _ratios(group: pl.DataFrame, asked: Sequence[_Asked]) -> dict[str, float | None]:
     """Returns sum of numerators / sum of denominators over the queries; None for 0 / 0."""
-    pairs = {measure: pair for measure in measures if (pair := measure.pooled()) is not None}
+    pairs = {each.label: each.sides for each in asked if each.sides}
     sides = [
-        side.alias(f"{place} {measure.label}")
-        for measure, pair in pairs.items()
+        side.alias(f"{place} {label}")
+        for label, pair in pairs.items()
         for place, side in zip(("above", "below"), pair, strict=True)
     ]
     rows = group.with_columns(sides)
-    found: dict[Measure, float | None] = {}
-    for measure in pairs:
+    found: dict[str, float | None] = {}
+    for label in pairs:
         # numpy's pairwise sum depends on the order of the rows alone, not on threads.
-        above, below = (
-            rows[f"{place} {measure.label}"].to_numpy().sum() for place in ("above", "below")
-        )
-        found[measure] = float(above / below) if below else None
+        above, below = (rows[f"{place} {label}"].to_numpy().sum() for place in ("above", "below"))
+        found[label] = float(above / below) if below else None
     return found
