@@ -12,45 +12,48 @@ from hypothesis import strategies as st
 from recoeval.data import rowkeys
 from recoeval.data.rowkeys import Ints, PairIndex, expand, match_rows, positions
 
-Hash = Callable[[Ints, Ints | None, pl.Series], np.ndarray]
+Hash = Callable[[pl.Series], np.ndarray]
 
 
-def same_for_all(lists: Ints, lengths: Ints | None, items: pl.Series) -> np.ndarray:
+def same_for_all(items: pl.Series) -> np.ndarray:
     return np.zeros(len(items), np.uint64)
 
 
-def few(lists: Ints, lengths: Ints | None, items: pl.Series) -> np.ndarray:
-    rows = lists if lengths is None else np.repeat(lists, lengths)
-    return (items.hash().to_numpy() % 3 + rows.astype(np.uint64) % 2) << np.uint64(60)
+def few(items: pl.Series) -> np.ndarray:
+    return (items.hash().to_numpy() % 3) << np.uint64(60)
 
 
-def by_item(lists: Ints, lengths: Ints | None, items: pl.Series) -> np.ndarray:
-    return items.hash().to_numpy().copy()
-
-
-def all_bits(lists: Ints, lengths: Ints | None, items: pl.Series) -> np.ndarray:
+def all_bits(items: pl.Series) -> np.ndarray:
     return np.full(len(items), 2**64 - 1, np.uint64)
 
 
-def low_bits(lists: Ints, lengths: Ints | None, items: pl.Series) -> np.ndarray:
-    """Hashes that differ only where the position stands."""
-    return items.hash().to_numpy() % 4
+def some_bits(items: pl.Series) -> np.ndarray:
+    """Hashes that are the largest number for some items."""
+    return np.where(items.hash().to_numpy() % 2, np.uint64(2**64 - 1), np.uint64(5))
 
 
-MIXED = [None, same_for_all, few, by_item, all_bits, low_bits]
+def low_bits(items: pl.Series) -> np.ndarray:
+    """Hashes that differ only where the place stands."""
+    return (items.hash().to_numpy() % 4) * np.uint64(2**32 + 1)
+
+
+HASHED = [None, same_for_all, few, all_bits, some_bits, low_bits]
 HASHES = pytest.mark.parametrize(
-    "mixed", MIXED, ids=lambda each: "good" if each is None else each.__name__
+    "hashes", HASHED, ids=lambda each: "good" if each is None else each.__name__
 )
 
 
 @pytest.fixture
-def hashed(mixed: Hash | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    if mixed is not None:
+def hashed(hashes: Hash | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if hashes is not None:
+        monkeypatch.setattr(rowkeys, "_hashes", hashes)
 
-        def mix(lists: Ints, lengths: Ints | None, items: pl.Series, into: np.ndarray) -> None:
-            into[:] = mixed(lists, lengths, items)
 
-        monkeypatch.setattr(rowkeys, "_mix", mix)
+@pytest.fixture(params=["32 bits", "64 bits"])
+def bits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short keys, and those of long lists."""
+    if request.param == "64 bits":
+        monkeypatch.setattr(rowkeys, "_SHORT", 0)
 
 
 def numbers(values: Any) -> Ints:
@@ -103,7 +106,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 6)), max_size=25)
 @pytest.mark.parametrize("kind", ["int", "text"])
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, tables=st.lists(ROWS, max_size=3))
-def test_rows_are_found_as_a_plain_search_finds_them(hashed, kind, rows, tables):
+def test_rows_are_found_as_a_plain_search_finds_them(hashed, bits, kind, rows, tables):
     rows = sorted(rows, key=lambda row: row[0])
     # Pairs may be repeated, within a table and in others, and items within a list.
     own, *pairs = (
@@ -114,7 +117,7 @@ def test_rows_are_found_as_a_plain_search_finds_them(hashed, kind, rows, tables)
 
 
 @HASHES
-def test_many_rows(hashed):
+def test_many_rows(hashed, bits):
     rng = np.random.default_rng(4)
     lists = np.sort(rng.integers(0, 20, 400))
     items = pl.Series(rng.integers(0, 15, 400))
@@ -124,7 +127,7 @@ def test_many_rows(hashed):
 
 @HASHES
 @pytest.mark.parametrize("kind", ["int", "text"])
-def test_no_rows_or_no_pairs(hashed, kind):
+def test_no_rows_or_no_pairs(hashed, bits, kind):
     nothing, none = numbers([]), items_of([], kind)
     some, pair = (numbers([0, 0]), items_of([5, 5], kind)), (numbers([0]), items_of([5], kind))
     is_found(nothing, none)
@@ -132,6 +135,22 @@ def test_no_rows_or_no_pairs(hashed, kind):
     is_found(*some)
     is_found(*some, (nothing, none))
     is_found(*some, (nothing, none), pair)
+
+
+@HASHES
+def test_lists_of_any_length(hashed, bits):
+    rng = np.random.default_rng(5)
+    lengths = np.array([1, 2, 3, 4, 5, 8, 9, 1, 0, 70, 33, 64, 65, 300])
+    lists = np.repeat(np.arange(len(lengths)), lengths)
+    items = pl.Series(rng.integers(0, 250, len(lists)))
+    is_found(
+        lists, items, (rng.integers(0, len(lengths), 400), pl.Series(rng.integers(0, 250, 400)))
+    )
+
+
+def test_a_list_of_more_than_two_thousand_rows():
+    lists, items = numbers([0, *[1] * 3000]), pl.Series([7, *range(2999), 7])
+    is_found(lists, items, (numbers([1, 0, 1]), pl.Series([7, 7, 2998])))
 
 
 def test_one_row():
