@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -191,16 +192,6 @@ class Evaluator:
         sliced = pl.concat([part.sliced for part in parts])
         found = pl.concat([part.found for part in parts], rechunk=True)
         missed = pl.concat([part.missed for part in parts])
-        summary = summarise(
-            per_query,
-            measured,
-            groups.buckets,
-            generator=name,
-            fold=fold,
-            sliced=sliced.sort(USER_ID, QUERY_ID) if groups.pairs else sliced,
-            slices=groups.labels,
-            served=served,
-        )
         keys = (pl.lit(fold, pl.Int64).alias(FOLD), pl.lit(name).alias(GENERATOR))
         labels = [each.label for each in measured if each.metric.kind != "catalogue"]
         of_pairs = {
@@ -209,21 +200,37 @@ class Evaluator:
         ids = [of_pairs[key] for key in PAIR]
         cause = pl.col(CAUSE).cast(pl.String)
         lost = missed.lazy().sort(ITEM_ID)
-        return {
-            "summary": pl.concat([summary, self._of_items(name, parts, fold)]),
-            "per_query": per_query.select(*keys, QUERY_ID, USER_ID, RELEVANT, RETURNED, *labels),
-            "hits": self._by_rank(found).select(*keys, *ids, RANK, of_pairs[GAIN]),
-            "lost_pairs": lost.select(*keys, *ids, of_pairs[GAIN], cause),
-            "loss": attribute_loss(
+        with ThreadPoolExecutor(1) as pool:
+            summary = pool.submit(
+                summarise,
+                per_query,
+                measured,
+                groups.buckets,
+                generator=name,
+                fold=fold,
+                sliced=sliced.sort(USER_ID, QUERY_ID) if groups.pairs else sliced,
+                slices=groups.labels,
+                served=served,
+            )
+            loss = attribute_loss(
                 found, missed, _depths(measured), self.splits, generator=name, fold=fold
-            ),
+            )
+            hits = self._by_rank(found).select(*keys, *ids, RANK, of_pairs[GAIN])
+            items = self._of_items(name, parts, fold)
+        return {
+            "summary": pl.concat([summary.result(), items]),
+            "per_query": per_query.select(*keys, QUERY_ID, USER_ID, RELEVANT, RETURNED, *labels),
+            "hits": hits,
+            "lost_pairs": lost.select(*keys, *ids, of_pairs[GAIN], cause),
+            "loss": loss,
         }
 
     def _by_rank(self, found: pl.DataFrame) -> pl.DataFrame:
         """Returns hits by query and rank."""
         queries = self.scorer.numbering.pairs[QUERY_ID].gather(found[ITEM_ID]).to_numpy()
         places = queries.astype(np.int64) << 32 | found[RANK].to_numpy()
-        return found[np.argsort(places, kind="stable")]
+        rising = bool((places[1:] > places[:-1]).all())
+        return found if rising else found[np.argsort(places, kind="stable")]
 
     def _of_items(self, name: str, parts: Sequence[Scored], fold: int) -> pl.DataFrame:
         """Returns SUMMARY of the metrics of the catalogue."""

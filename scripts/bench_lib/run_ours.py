@@ -3,13 +3,13 @@
 import polars as pl
 from child import EDGES, Answer, read_job
 
-import recoeval as rv
+from recoeval import evaluate
 
 job = read_job()
 answer = Answer(["recoeval", "polars", "numpy"])
 history = {"train": job["train"]} if job.get("train") else {}
 with answer.stage():
-    ev = rv.evaluate(
+    ev = evaluate(
         job["lists"],
         job["truth"],
         metrics=job["metrics"],
