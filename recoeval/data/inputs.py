@@ -26,7 +26,7 @@ from recoeval.data.frames import as_printed, normalise_ids, to_frame
 from recoeval.data.lists import is_trec_run, read_lists
 from recoeval.data.ordering import has_repeats, sort_pairs, starts_of
 from recoeval.data.queries import queries_of_rows
-from recoeval.data.trainpairs import Coding, TrainPairs, among, find_train_pairs
+from recoeval.data.trainpairs import TrainPairs, among, pairs_of_rows
 from recoeval.data.trec import scan_qrels, sniff
 from recoeval.data.truth import is_worth
 from recoeval.errors import DataError, Problem, some
@@ -226,15 +226,9 @@ def read_train(train: object | None) -> History:
     if USER_ID not in rows.collect_schema().names():
         raise DataError(Problem("train rows belong to users: name the column user_id", "train"))
     with reading("train"):
-        ids = pl.collect_all(
-            [rows.select(pl.col(name).unique().sort()) for name in (USER_ID, ITEM_ID)],
-            engine="streaming",
-        )
-        users, items = (each.to_series() for each in ids)
-        if users.is_empty():
+        if rows.head(1).collect(engine="streaming").is_empty():
             raise DataError(Problem("no rows", "train"))
-        pairs = find_train_pairs(rows, Coding(users, items), trained=pl.lit(True))
-    return History(pairs)
+        return History(pairs_of_rows(rows))
 
 
 def rows_with_ids(

@@ -20,6 +20,7 @@ __all__ = ["Ints", "Matches", "PairIndex", "expand", "match_rows", "positions"]
 Ints = NDArray[np.int64]
 UInts = NDArray[np.uint64]
 
+_AT_ONCE: Final = 1 << 15
 _SHORT: Final = 11
 """Bits of a place up to which 32 bits are enough for it and for a hash."""
 
@@ -232,14 +233,18 @@ class _Table:
             wanted: the values.
             before: which keys stand before them: np.less or np.less_equal.
         """
-        keys, left = self.keys.reshape(-1), self.keys.shape[1]
-        at: Ints = own * left
-        while left > 1:
-            half = left // 2
-            at += half * before(keys[at + (half - 1)], wanted)
-            left -= half
-        at += before(keys[at], wanted)
-        return at
+        keys, width = self.keys.reshape(-1), self.keys.shape[1]
+        found: Ints = own * width
+        # Some at a time, which a cache holds together with the lists they are looked up in.
+        for first in range(0, len(own), _AT_ONCE):
+            at, value = found[first : first + _AT_ONCE], wanted[first : first + _AT_ONCE]
+            left = width
+            while left > 1:
+                half = left // 2
+                at += half * before(keys[at + (half - 1)], value)
+                left -= half
+            at += before(keys[at], value)
+        return found
 
 
 def _short(hashes: UInts, low: int) -> NDArray[Any]:

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recoeval.columns import ITEM_ID, TRAIN_USERS, USER_ID
+from recoeval.data.lookup import ROOM, Lookup, pick
 
 __all__ = [
     "Codes",
@@ -20,6 +21,7 @@ __all__ = [
     "count_repeats",
     "find_train_pairs",
     "key_of",
+    "pairs_of_rows",
 ]
 
 Codes = NDArray[np.uint64]
@@ -27,6 +29,7 @@ Codes = NDArray[np.uint64]
 # 31 bits of the user and 31 of the item; of a row two marks stand behind them.
 _BITS: Final = 31
 _ITEM: Final = np.uint64(2**_BITS - 1)
+_IDS: Final = (USER_ID, ITEM_ID)
 _USER_CODE: Final = "user code"
 _ITEM_CODE: Final = "item code"
 
@@ -93,6 +96,12 @@ class Coding:
         Args:
             pairs: user_id, item_id; any ids.
         """
+        of_users, of_items = Lookup.of(self.users), Lookup.of(self.items)
+        if of_users is not None and of_items is not None:
+            user, item = of_users.find(pairs[USER_ID]), of_items.find(pairs[ITEM_ID])
+            codes = pl.Series("code", (user << _BITS | item).view(np.uint64))
+            known = (user >= 0) & (item >= 0)
+            return codes if known.all() else codes.set(pl.Series(~known), None)
         users, items = self._numbers(pl.col(USER_ID), pl.col(ITEM_ID))
         return (
             pairs.lazy()
@@ -105,9 +114,8 @@ class Coding:
 
     def decode(self, codes: Codes) -> pl.DataFrame:
         """Returns user_id, item_id of pairs."""
-        users = pl.Series((codes >> np.uint64(_BITS)).astype(np.uint32))
-        items = pl.Series((codes & _ITEM).astype(np.uint32))
-        return pl.DataFrame({USER_ID: self.users.gather(users), ITEM_ID: self.items.gather(items)})
+        users, items = (codes >> np.uint64(_BITS)).view(np.int64), (codes & _ITEM).view(np.int64)
+        return pl.DataFrame({USER_ID: pick(self.users, users), ITEM_ID: pick(self.items, items)})
 
     def users_of(self, codes: Codes) -> NDArray[np.int64]:
         """Returns how many sorted codes each user has."""
@@ -154,6 +162,8 @@ class TrainPairs:
     def seen_of(self, users: pl.Series) -> pl.LazyFrame:
         """Returns user_id, item_id of the seen pairs of these users."""
         asked = self.coding.users.is_in(users.implode()).to_numpy()
+        if asked.all():
+            return self.coding.decode(self.seen).lazy()
         return self.coding.decode(self.seen[asked[self.seen >> np.uint64(_BITS)]]).lazy()
 
 
@@ -202,6 +212,61 @@ def find_train_pairs(
         by_seen = _distinct(rows[rows & np.uint64(1) > 0] >> shift)
     rows >>= shift
     return TrainPairs(coding, rows, by_train, by_seen, counts)
+
+
+def pairs_of_rows(rows: pl.LazyFrame) -> TrainPairs:
+    """Returns the pairs of rows that are all train rows.
+
+    Args:
+        rows: user_id, item_id without null; at least one row.
+    """
+    ends = (pl.col(_IDS).min(), pl.col(_IDS).max().name.suffix("/"))
+    schema = rows.collect_schema()
+    if all(schema[name] == pl.Int64 for name in _IDS):
+        count, *found = rows.select(pl.len().alias("/"), *ends).collect(engine="streaming").row(0)
+        first, least, last, most = found
+        span = max(last - first, most - least) + 1
+        if span <= min(ROOM * count, 2**_BITS):
+            return _pairs_of_integers(rows, first, least, most - least + 1)
+    plans = [rows.select(pl.col(name).unique().sort()) for name in _IDS]
+    users, items = (each.to_series() for each in pl.collect_all(plans, engine="streaming"))
+    return find_train_pairs(rows, Coding(users, items), trained=pl.lit(True))
+
+
+def _pairs_of_integers(rows: pl.LazyFrame, first: int, least: int, span: int) -> TrainPairs:
+    """Returns the pairs of integer ids that lie close together, from one pass over the rows.
+
+    Args:
+        rows: user_id, item_id.
+        first: the smallest user_id.
+        least: the smallest item_id.
+        span: from it to the largest.
+    """
+    found = []
+    for batch in rows.select(_IDS).collect_batches(maintain_order=False, engine="streaming"):
+        user, item = batch[USER_ID].to_numpy() - first, batch[ITEM_ID].to_numpy() - least
+        found.append((user << _BITS | item).view(np.uint64))
+    codes = np.concatenate(found)
+    del found
+    codes.sort()
+    # By now they are distances from the smallest ids; those that no row has are left out.
+    users = codes >> np.uint64(_BITS)
+    new = np.ones(len(users), dtype=bool)
+    np.not_equal(users[1:], users[:-1], out=new[1:])
+    items = (codes & _ITEM).view(np.int64)
+    present = np.zeros(span, dtype=bool)
+    present[items] = True
+    coding = Coding(
+        pl.Series(USER_ID, users[new].view(np.int64) + first),
+        pl.Series(ITEM_ID, np.flatnonzero(present) + least),
+    )
+    starts = np.flatnonzero(new)
+    counts = np.diff(starts, append=len(codes))
+    users = np.repeat(np.arange(len(starts), dtype=np.uint64), counts)
+    users <<= np.uint64(_BITS)
+    users |= (np.cumsum(present) - 1)[items].view(np.uint64)
+    distinct = _distinct(users)
+    return TrainPairs(coding, users, distinct, distinct, counts)
 
 
 def count_repeats(pairs: TrainPairs, marked: pl.Series, truth_trained: int) -> Repeats:

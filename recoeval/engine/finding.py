@@ -172,7 +172,7 @@ def find(asked: Asked, *, drop_seen: bool) -> Found:
     """
     repeated = asked.repeated()
     known = np.sort(asked.pairs(SEEN)[1]) if SEEN in asked.matched else np.zeros(0, np.int64)
-    gone = np.union1d(repeated, known) if drop_seen else repeated
+    gone = _union(repeated, known) if drop_seen else repeated
     pairs, rows = asked.pairs(TRUTH)
     stays = ~_are_in(rows, gone)
     # Of each pair one row at most: others repeat it.
@@ -196,6 +196,17 @@ def find(asked: Asked, *, drop_seen: bool) -> Found:
     )
 
 
+def _union(one: Ints, other: Ints) -> Ints:
+    """Returns the rows of two ascending arrays, each once."""
+    if not len(one) or not len(other):
+        return one if len(one) else other
+    rows = np.sort(np.concatenate((one, other)))
+    # np.union1d puts them into a hash table first: ten times slower.
+    first: NDArray[np.bool_] = np.append(True, rows[1:] != rows[:-1])
+    union: Ints = rows[first]
+    return union
+
+
 def _are_in(rows: Ints, some: Ints) -> NDArray[np.bool_]:
     """Returns whether rows are among some, which are ascending."""
     if not len(some):
@@ -207,7 +218,7 @@ def _are_in(rows: Ints, some: Ints) -> NDArray[np.bool_]:
 
 def _marked(asked: Asked, repeated: Ints, known: Ints, gone: Ints) -> pl.DataFrame:
     """Returns the rows that are repeated or seen."""
-    rows = np.union1d(repeated, known)
+    rows = _union(repeated, known)
     marks = {REPEATED: repeated, SEEN: known, REMOVED: gone}
     return _frame(
         {

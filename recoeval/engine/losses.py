@@ -52,6 +52,8 @@ class Causes:
         flags = [pl.col(name).fill_null(False) for name in (UNAVAILABLE, COLD_ITEM, COLD_USER)]
         known = numbering.number_pairs(reach).select(ITEM_ID, *flags)
         pairs = numbering.pairs.select(ITEM_ID)
+        if known[ITEM_ID].equals(pairs[ITEM_ID]):
+            return cls(numbering, known)
         return cls(numbering, pairs.join(known, on=ITEM_ID, how="left", maintain_order="left"))
 
     def of_generator(self, *, cold_users: bool, cold_items: bool) -> Causes:

@@ -19,6 +19,8 @@ with answer.stage():
     )
     users = ev.per_user.height
     means = ev.summary.filter(pl.col("statistic") == "macro")
+# A split may have no pairs: where users know all items, none is cold.
+means = means.drop_nulls("value")
 rows = means.select("bucket", "metric", "value").iter_rows()
 asked = {f"{metric}@{k}" for metric in job["metrics"] for k in job["k"]}
 for bucket, metric, value in rows:

@@ -15,6 +15,7 @@ from recoeval.data.trainpairs import (
     count_repeats,
     find_train_pairs,
     key_of,
+    pairs_of_rows,
 )
 
 Row = tuple[int, int, bool | None, bool | None]
@@ -141,3 +142,33 @@ def test_the_largest_codes_fit():
     codes = np.array([2**62 - 1], np.uint64)
     assert int(codes[0] >> np.uint64(31)) == int(codes[0] & np.uint64(2**31 - 1)) == 2**31 - 1
     assert coding.find(pl.DataFrame({"user_id": [7], "item_id": [8]})).to_list() == [0]
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), min_size=1, max_size=40),
+    first=st.sampled_from([0, -3, 2**63 - 20, -(2**63)]),
+    apart=st.sampled_from([1, 2, 2**40]),
+    text=st.booleans(),
+)
+def test_pairs_of_train_rows_alone(
+    rows: list[tuple[int, int]], first: int, apart: int, text: bool
+) -> None:
+    near = apart if first < 2**60 else 1
+    pairs = [(first + user * near, first + item) for user, item in rows]
+    table = pl.DataFrame(pairs, dict.fromkeys(IDS, pl.Int64), orient="row")
+    if text:
+        table = table.with_columns(pl.format("{}-of-many-things", each).alias(each) for each in IDS)
+    found = pairs_of_rows(table.lazy())
+    coding = Coding(*(table[each].unique().sort() for each in IDS))
+    expected = find_train_pairs(table.lazy(), coding, trained=pl.lit(True))
+    assert found.coding.users.to_list() == coding.users.to_list()
+    assert found.coding.items.to_list() == coding.items.to_list()
+    for name in ("every", "trained", "seen", "train_rows"):
+        one, other = getattr(found, name), getattr(expected, name)
+        assert one.tolist() == other.tolist()
+        assert one.dtype == other.dtype
+    assert found.popularity().equals(expected.popularity())
+    users = coding.users.head(2)
+    own = table.filter(pl.col("user_id").is_in(users.implode()))
+    assert sorted(found.seen_of(users).collect().rows()) == distinct(own)
+    assert sorted(found.seen_of(coding.users).collect().rows()) == distinct(table)
