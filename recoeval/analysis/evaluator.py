@@ -116,6 +116,7 @@ class Evaluator:
         depth: int | None = None,
         serves_cold_users: bool = True,
         serves_cold_items: bool = True,
+        with_items: bool = False,
         threads: int = 1,
     ) -> Scored:
         """Returns what the lists of one generator give, for a block of queries.
@@ -128,6 +129,7 @@ class Evaluator:
             depth: where the lists end, if one more row is in them; see `Scorer.score`.
             serves_cold_users: whether the generator can serve users without a train row.
             serves_cold_items: whether it can list items without one.
+            with_items: whether the items of the lists are asked for.
             threads: pieces of the lists that are worked on at a time.
 
         Raises:
@@ -142,6 +144,7 @@ class Evaluator:
                 depth=depth,
                 serves_cold_users=serves_cold_users,
                 serves_cold_items=serves_cold_items,
+                with_items=with_items,
                 threads=threads,
             )
 

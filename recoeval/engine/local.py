@@ -68,6 +68,7 @@ class Scored:
         facts: what was found when the rows of the lists were checked.
         lists: all lists, also those of queries that are not evaluated.
         strangers: lists of queries that are not evaluated.
+        items: the distinct items of all lists; None: nobody asked for them.
     """
 
     per_query: pl.DataFrame
@@ -79,6 +80,7 @@ class Scored:
     facts: ListFacts
     lists: int
     strangers: int
+    items: pl.Series | None = None
 
     @property
     def hits(self) -> pl.DataFrame:
@@ -232,6 +234,7 @@ class Scorer:
         depth: int | None = None,
         serves_cold_users: bool = True,
         serves_cold_items: bool = True,
+        with_items: bool = False,
         threads: int = 1,
     ) -> Scored:
         """Returns what these lists give; they are read piece by piece and never held whole.
@@ -246,6 +249,7 @@ class Scorer:
                 ties at that depth. None: they end where they end.
             serves_cold_users: whether the generator can serve users without a train row.
             serves_cold_items: whether it can list items without one.
+            with_items: whether the items of the lists are asked for.
             threads: pieces that are worked on at a time.
 
         Raises:
@@ -261,7 +265,7 @@ class Scorer:
             block = block_of(rows, starts, what=what, tie=tie)
             own = self.numbering.numbers(block.queries)
             asked = np.where(wanted[own], own, -1)
-            return piece_of(block, asked, self.known, depth=depth)
+            return piece_of(block, asked, self.known, depth=depth, with_items=with_items)
 
         kept = [name for name in (RANK, SCORE) if name in lists.collect_schema()]
         rows = lists.select(QUERY_ID, ITEM_ID, *kept)
@@ -305,6 +309,7 @@ class Scorer:
             whole.facts,
             whole.lists,
             whole.strangers,
+            whole.items,
         )
 
 

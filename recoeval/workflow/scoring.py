@@ -130,9 +130,14 @@ class Work:
             require_overlap(files.lists, queries.lazy(), QUERY_ID, what, "the evaluated queries")
             require_overlap(files.lists, items.lazy(), ITEM_ID, what, "the log")
         scored = self.evaluator.score(
-            files.lists, what=what, tie=files.tie, threads=self.prepared.train.threads
+            files.lists,
+            what=what,
+            tie=files.tie,
+            with_items=True,
+            threads=self.prepared.train.threads,
         )
-        return Channel((scored,), scored.counts, _audited(generator, files, what))
+        audited = replace(_audited(generator, files, what), items=scored.items)
+        return Channel((scored,), scored.counts, audited)
 
     def _known_items(self) -> pl.DataFrame:
         """Returns the items of the train rows and of the truth."""

@@ -7,7 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recoeval.data import ordering
-from recoeval.data.ordering import has_repeats, in_order, is_in_order, sort_pairs, starts_of
+from recoeval.data.ordering import (
+    distinct,
+    has_repeats,
+    in_order,
+    is_in_order,
+    sort_pairs,
+    starts_of,
+)
 
 INTS = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))
 TEXTS = st.one_of(st.sampled_from(["", "0", "10", "9", "A", "a", "é", "\U0001f600"]), st.text())
@@ -112,3 +119,13 @@ def test_where_runs_start():
     assert starts_of(pl.Series([], dtype=pl.Int64)).tolist() == []
     # Rows without an id are no run.
     assert starts_of(pl.Series([None, None, 1])).tolist() == [0, 1, 2]
+
+
+@given(st.lists(st.integers(-3, 9), max_size=30), st.booleans())
+def test_each_id_once(values, text):
+    ids = pl.Series(
+        [f"{n}é" for n in values] if text else values, dtype=pl.String if text else pl.Int64
+    )
+    found = distinct(ids)
+    assert found.dtype == ids.dtype
+    assert sorted(found) == sorted(set(ids))

@@ -49,6 +49,16 @@ def test_scores_and_hits_of_one_generator():
     assert scored.hits.rows() == [("q1", 8, 1, 2.0), ("q3", 7, 1, 4.0)]
 
 
+def test_the_items_of_all_lists(monkeypatch):
+    rows = pl.concat([LISTS, LISTS.with_columns(query_id=pl.lit("q0")).head(1)])
+    for size in (2, 1_000_000):
+        monkeypatch.setattr(local, "map_pieces", partial(map_pieces, size=size))
+        scored = scorer().score(rows, with_items=True)
+        assert scored.items is not None
+        assert sorted(scored.items) == [5, 7, 8]
+    assert scorer().score(LISTS).items is None
+
+
 def test_seen_rows_that_stay():
     scored = scorer(drop_seen=False).score(LISTS)
     assert scored.hits.rows() == [("q1", 8, 2, 2.0), ("q3", 7, 1, 4.0)]
