@@ -121,11 +121,14 @@ def test_where_runs_start():
     assert starts_of(pl.Series([None, None, 1])).tolist() == [0, 1, 2]
 
 
-@given(st.lists(st.integers(-3, 9), max_size=30), st.booleans())
-def test_each_id_once(values, text):
-    ids = pl.Series(
-        [f"{n}é" for n in values] if text else values, dtype=pl.String if text else pl.Int64
-    )
+@pytest.mark.parametrize("slots", [1, 20])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=st.lists(st.integers(-3, 9), max_size=30), text=st.booleans())
+def test_each_id_once(monkeypatch, slots, values, text):
+    monkeypatch.setattr(ordering, "_SLOTS", slots)
+    ids = pl.Series(values, dtype=pl.Int64)
+    if text:
+        ids = ids.cast(pl.String) + "é"
     found = distinct(ids)
     assert found.dtype == ids.dtype
     assert sorted(found) == sorted(set(ids))
