@@ -95,7 +95,7 @@ def in_order(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
 def distinct(ids: pl.Series) -> pl.Series:
     """Returns each id once, in no order.
 
-    Ids are told apart by their hashes of 64 bits, in a tenth of the CPU of a table of text.
+    Ids are told apart by their hashes of 64 bits, in a fifth of the CPU of `unique` (1 M texts).
 
     Example:
         >>> sorted(distinct(pl.Series(["b", "a", "b"])))

@@ -1,7 +1,8 @@
 """Rows of lists matched with pairs of queries and items: by short hashes, then exactly.
 
 A hash join probes a table that no cache holds. Here lists stand side by side in a table of their
-own, each sorted by the hashes of its items, so that what is looked up is near: a fifth of the CPU.
+own, each sorted by the hashes of its items, so that what is looked up is near: two thirds of the
+CPU of one sort of all rows and pairs (1 M rows).
 Equal hashes only make candidates: the items of each are compared before they count.
 """
 

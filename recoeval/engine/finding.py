@@ -201,7 +201,7 @@ def _union(one: Ints, other: Ints) -> Ints:
     if not len(one) or not len(other):
         return one if len(one) else other
     rows = np.sort(np.concatenate((one, other)))
-    # np.union1d puts them into a hash table first: ten times slower.
+    # np.union1d would put them into a hash table first.
     first: NDArray[np.bool_] = np.append(True, rows[1:] != rows[:-1])
     union: Ints = rows[first]
     return union
