@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from recoeval.analysis.audit.view import number
 from recoeval.analysis.findings import Finding
 from recoeval.analysis.results import Evaluation
 from recoeval.analysis.selfcheck.idealvalues import ideal_value
+from recoeval.analysis.selfcheck.pairs import find_unlike_truth
 from recoeval.analysis.selfcheck.probes import chosen, find_random_scores, find_unstable_scores
 from recoeval.columns import (
     FOLD,
@@ -31,6 +33,7 @@ from recoeval.columns import (
     SCORE,
     VALUE,
 )
+from recoeval.data.ordering import starts_of
 from recoeval.engine.local import Scorer
 from recoeval.errors import some
 from recoeval.metrics.base import Measure
@@ -176,14 +179,26 @@ def _broken_ideal(scorer: Scorer, seed: int) -> Iterator[Broken]:
 
 def _broken_values(evaluation: Evaluation) -> Iterator[Broken]:
     """Yields what is out of range, falls with K, or does not add up in the result tables."""
-    for (name,), rows in evaluation.per_query.group_by([GENERATOR], maintain_order=True):
-        generator = str(name)
+    for generator, rows in _by_generator(evaluation.per_query):
         for measure in evaluation.measures:
             if measure.metric.kind == "accuracy":
                 yield from _out_of_range(rows, measure, generator)
         yield from _falling(rows, evaluation, generator)
         yield from _not_adding_up(rows, evaluation, generator)
     yield from _summary_out_of_range(evaluation)
+
+
+def _by_generator(per_query: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yields each generator with its rows; those that stand together are not copied."""
+    names, starts = per_query[GENERATOR], starts_of(per_query[GENERATOR])
+    if names.gather(starts).n_unique() < len(starts):
+        yield from (
+            (str(name), rows)
+            for (name,), rows in per_query.group_by([GENERATOR], maintain_order=True)
+        )
+        return
+    for start, length in zip(starts, np.diff(starts, append=len(names)), strict=True):
+        yield str(names[int(start)]), per_query.slice(int(start), int(length))
 
 
 def _possible(value: pl.Expr, title: pl.Expr) -> pl.Expr:
@@ -230,28 +245,21 @@ def _falling(rows: pl.DataFrame, evaluation: Evaluation, generator: str) -> Iter
 
 def _not_adding_up(rows: pl.DataFrame, evaluation: Evaluation, generator: str) -> Iterator[Broken]:
     """Yields whether hits and lost pairs are not exactly the truth."""
-    if GENERATOR not in evaluation.lost.columns:
+    if GENERATOR not in evaluation.lost_pairs.collect_schema():
         return
-    keys = [FOLD, QUERY_ID, ITEM_ID]
-    own = pl.col(GENERATOR) == generator
-    sides = [table.filter(own).select(keys) for table in (evaluation.hits, evaluation.lost)]
-    pairs = pl.concat(sides)
-    sizes = pairs.group_by(FOLD, QUERY_ID).agg(
-        pl.len().alias("pairs"), pl.struct(ITEM_ID).n_unique().alias("distinct")
+    # Of one generator at a time, and no more than is looked at: most pairs are lost.
+    found, lost = (
+        table.filter(pl.col(GENERATOR) == generator).select(FOLD, QUERY_ID, ITEM_ID).collect()
+        for table in (evaluation.hits.lazy(), evaluation.lost_pairs)
     )
-    held = rows.select(FOLD, QUERY_ID, RELEVANT).join(
-        sizes, on=[FOLD, QUERY_ID], how="full", coalesce=True
-    )
-    filled = held.with_columns(pl.col(RELEVANT, "pairs", "distinct").fill_null(0))
-    wrong = filled.filter(
-        (pl.col(RELEVANT) != pl.col("pairs")) | (pl.col("pairs") != pl.col("distinct"))
-    )
-    if wrong.height:
+    queries = rows.select(FOLD, QUERY_ID, RELEVANT)
+    wrong = find_unlike_truth(queries, pl.concat([found, lost]))
+    if len(wrong):
         text = (
-            f"hits and lost pairs are not the truth for {number(wrong.height, 'query', 'queries')},"
-            f" e.g. {some(wrong.sort(QUERY_ID)[QUERY_ID])}"
+            f"hits and lost pairs are not the truth for {number(len(wrong), 'query', 'queries')},"
+            f" e.g. {some(wrong.sort())}"
         )
-        yield "loss_does_not_add_up", text, wrong.height, generator
+        yield "loss_does_not_add_up", text, len(wrong), generator
 
 
 def _summary_out_of_range(evaluation: Evaluation) -> Iterator[Broken]:
