@@ -138,8 +138,8 @@ def _items(name: str, rows: pl.LazyFrame) -> pl.Series:
 
 def find_coverage(view: AuditView, name: str, per_query: pl.DataFrame) -> Iterator[Finding]:
     """Yields whether many queries have no list of a generator, or an empty one once prepared."""
-    rows = per_query.filter(pl.col(GENERATOR) == name)
-    total, empty = rows.height, rows.filter(pl.col(RETURNED) == 0).height
+    returned = per_query.select(GENERATOR, RETURNED).filter(pl.col(GENERATOR) == name)[RETURNED]
+    total, empty = len(returned), int((returned == 0).sum())
     if total and (total - empty) / total < LOW_COVERAGE:
         text = (
             f"{number(empty, 'query', 'queries')} ({percent(empty, total)}) with an empty list or "

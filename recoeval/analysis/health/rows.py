@@ -11,6 +11,7 @@ import polars as pl
 
 from recoeval.analysis.audit.view import AuditView
 from recoeval.columns import ITEM_ID, TIMESTAMP, USER_ID
+from recoeval.data.trainpairs import key_of
 from recoeval.data.truth import relevance_rule, relevant_mark
 
 __all__ = ["by_day", "by_duration", "dwell_quantiles", "event_mix", "mark_relevant"]
@@ -29,6 +30,7 @@ QUANTILES: Final = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 BANDS: Final = (0.2, 0.4, 0.6, 0.8)
 OTHERS: Final = "(others)"
 NULL: Final = "(null)"
+DAY_COUNTS: Final = ("rows", "relevant_rows", "pairs", "users")
 
 
 def mark_relevant(view: AuditView) -> pl.LazyFrame:
@@ -91,12 +93,14 @@ def dwell_quantiles(view: AuditView, rows: pl.LazyFrame) -> list[Record]:
     """Returns quantiles of what the rules measure, of all test rows and of the relevant ones."""
     found = []
     for name in named_columns(view)[1]:
-        for of, side in (("test rows", rows), ("relevant rows", rows.filter(MARK))):
-            column = pl.col(name)
-            # The value of a row, never one between two: no rounding, the same bits everywhere.
-            cuts = [column.quantile(q, "lower").alias(f"p{100 * q:.0f}") for q in QUANTILES]
-            sizes = (pl.len().alias("rows"), column.null_count().alias("nulls"))
-            values = side.select(*sizes, *cuts).collect(engine="streaming").row(0, named=True)
+        column = pl.col(name)
+        # The value of a row, never one between two: no rounding, the same bits everywhere.
+        cuts = [column.quantile(q, "lower").alias(f"p{100 * q:.0f}") for q in QUANTILES]
+        sizes = (pl.len().alias("rows"), column.null_count().alias("nulls"))
+        # Sorted once for all quantiles.
+        known = rows.select(name, MARK).collect(engine="streaming")
+        for of, side in (("test rows", known), ("relevant rows", known.filter(MARK))):
+            values = side[name].sort().to_frame().select(*sizes, *cuts).row(0, named=True)
             found.append({"column": name, "of": of, **values})
     return found
 
@@ -105,32 +109,25 @@ def by_day(view: AuditView, rows: pl.LazyFrame) -> list[Record]:
     """Returns what each UTC day of the test window holds; nothing for a log without times."""
     if not view.timed:
         return []
-    dated = rows.select(pl.col(TIMESTAMP).dt.date().alias("day"), USER_ID, ITEM_ID, MARK)
-    pairs = dated.filter(MARK).select("day", USER_ID, ITEM_ID).unique()
-    counts, users, distinct = pl.collect_all(
-        [
-            dated.group_by("day").agg(
-                pl.len().alias("rows"), pl.col(MARK).sum().cast(pl.Int64).alias("relevant_rows")
-            ),
-            dated.select("day", USER_ID).unique().group_by("day").agg(pl.len().alias("users")),
-            pairs.group_by("day").agg(pl.len().alias("pairs")),
-        ],
-        engine="streaming",
+    # Hashes stand for texts: their distinct values cost a third less to count.
+    ids = (key_of(USER_ID, view.users[USER_ID]), key_of(ITEM_ID, view.items[ITEM_ID]))
+    day = pl.col(TIMESTAMP).dt.date().alias("day")
+    dated = rows.select(day, *ids, MARK).collect(engine="streaming")
+    counts = dated.group_by("day").agg(
+        pl.len().alias("rows"),
+        pl.col(MARK).sum().cast(pl.Int64).alias("relevant_rows"),
+        pl.col(USER_ID).n_unique().alias("users"),
     )
-    days = counts.join(distinct, on="day", how="left").join(users, on="day", how="left")
+    pairs = dated.filter(MARK).select("day", USER_ID, ITEM_ID).unique()
+    distinct = pairs.group_by("day").agg(pl.len().alias("pairs"))
+    days = counts.join(distinct, on="day", how="left").select("day", *DAY_COUNTS)
     hours = _hours(view)
     known = {day: values for day, *values in days.sort("day").fill_null(0).iter_rows()}
     return [
         {
             "day": day.isoformat(),
             **({"hours": hours[day]} if hours else {}),
-            **dict(
-                zip(
-                    ("rows", "relevant_rows", "pairs", "users"),
-                    known.get(day, [0] * 4),
-                    strict=True,
-                )
-            ),
+            **dict(zip(DAY_COUNTS, known.get(day, [0] * 4), strict=True)),
         }
         for day in (sorted(hours) if hours else known)
     ]

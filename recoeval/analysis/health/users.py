@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from recoeval.analysis.audit.view import AuditView
+from recoeval.analysis.health.marks import Marks
 from recoeval.analysis.health.rows import named_columns
 from recoeval.columns import TRAIN_INTERACTIONS, TRAIN_ROWS, USER_ID
-from recoeval.data.trainpairs import key_of
 
 __all__ = ["compare_users"]
 
@@ -28,7 +28,8 @@ def compare_users(view: AuditView) -> list[Record]:
 
     All users are those with any row of the train or the test window.
     """
-    users = _users(view)
+    known = _users(view)
+    users = known.lazy()
     sides = [users.filter(_EVALUATED), users]
     rows = pl.col(TRAIN_INTERACTIONS)
     facts = [
@@ -44,24 +45,26 @@ def compare_users(view: AuditView) -> list[Record]:
         {"fact": name, "evaluated": evaluated[name], "all_users": everyone[name]}
         for name in everyone
     ]
-    return [*found, *_mix(view, users)]
+    return [*found, *_mix(view, known)]
 
 
-def _users(view: AuditView) -> pl.LazyFrame:
+def _users(view: AuditView) -> pl.DataFrame:
     """Returns one row a user of the log with activity, and whether the user is evaluated."""
     chosen = view.truth.queries.select(USER_ID, pl.lit(True).alias(_EVALUATED)).unique()
     joined = view.users.join(chosen, on=USER_ID, how="left")
-    return joined.with_columns(pl.col(_EVALUATED).fill_null(False)).lazy()
+    return joined.with_columns(pl.col(_EVALUATED).fill_null(False))
 
 
-def _mix(view: AuditView, users: pl.LazyFrame) -> list[Record]:
+def _mix(view: AuditView, users: pl.DataFrame) -> list[Record]:
     """Returns the share of each event among the rows before the cutoff."""
-    key = key_of(USER_ID, view.users[USER_ID])
-    chosen = users.filter(_EVALUATED).select(key, _EVALUATED)
+    names = named_columns(view)[0]
+    if not names:
+        return []
+    evaluated = Marks.of(users[USER_ID], users[_EVALUATED]).holds(USER_ID).alias(_EVALUATED)
     found = []
-    for name in named_columns(view)[0]:
+    for name in names:
         value = pl.col(name).cast(pl.String).fill_null("(null)").alias(_VALUE)
-        rows = view.train.select(key, value).join(chosen, on=USER_ID, how="left")
+        rows = view.train.select(evaluated, value)
         counted = rows.group_by(_VALUE).agg(pl.len(), pl.col(_EVALUATED).sum())
         every = counted.collect(engine="streaming")
         counts = dict(every.select(_VALUE, _EVALUATED).iter_rows())
