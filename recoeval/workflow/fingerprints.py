@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from recoeval.data.cloud import fingerprints, is_remote
 from recoeval.data.files import find_files
@@ -13,6 +14,9 @@ from recoeval.workflow.config import Config
 from recoeval.workflow.logs import FRAME, Log
 
 __all__ = ["inputs_of"]
+
+_AT_ONCE: Final = 2
+"""Files that are hashed at a time."""
 
 
 def inputs_of(config: Config, log: Log) -> list[dict[str, Any]]:
@@ -52,7 +56,12 @@ def _files(path: str, role: str) -> Iterator[dict[str, Any]]:
         for file, (size, etag) in zip(files, fingerprints(files, role), strict=True):
             yield {"path": file, "bytes": size, "etag": etag}
         return
-    for file in files:
-        with Path(file).open("rb") as content:
-            digest = hashlib.file_digest(content, "sha256").hexdigest()
-        yield {"path": file, "bytes": Path(file).stat().st_size, "sha256": digest}
+    # Files are read and hashed without the lock of the interpreter.
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for file, digest in zip(files, pool.map(_digest, files), strict=True):
+            yield {"path": file, "bytes": Path(file).stat().st_size, "sha256": digest}
+
+
+def _digest(file: str) -> str:
+    with Path(file).open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
