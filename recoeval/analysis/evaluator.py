@@ -211,7 +211,7 @@ class Evaluator:
                 groups.buckets,
                 generator=name,
                 fold=fold,
-                sliced=sliced.sort(USER_ID, QUERY_ID) if groups.pairs else sliced,
+                sliced=sliced,
                 slices=groups.labels,
                 served=served,
             )

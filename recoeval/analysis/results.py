@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from recoeval.analysis.constraints import Constraint, constrained_measures, read_constraints
@@ -22,10 +23,11 @@ from recoeval.columns import (
     STATISTIC,
     VALUE,
 )
+from recoeval.data.ordering import starts_of
 from recoeval.errors import ConfigError, Problem, did_you_mean
 from recoeval.metrics.base import Measure, parse_metric
 
-__all__ = ["Evaluation", "merge_folds"]
+__all__ = ["Evaluation", "by_generator", "merge_folds"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -141,6 +143,25 @@ class Evaluation:
                 text = f"{measure.label} was not computed here. Choices: {', '.join(known)}"
                 raise ConfigError(Problem(text, place))
         return check_constraints(bound, self.summary, baselines=self.baselines, labels=self.buckets)
+
+
+def by_generator(per_query: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yields each generator of PER_QUERY with its rows; those that stand together are not copied.
+
+    Example:
+        >>> table = pl.DataFrame({"generator": ["b", "b", "a"], "returned": [1, 2, 3]})
+        >>> [(name, rows["returned"].to_list()) for name, rows in by_generator(table)]
+        [('b', [1, 2]), ('a', [3])]
+    """
+    starts = starts_of(per_query[GENERATOR])
+    names = per_query[GENERATOR].gather(starts)
+    if names.n_unique() < len(names):
+        groups = per_query.group_by([GENERATOR], maintain_order=True)
+        yield from ((str(name), rows) for (name,), rows in groups)
+        return
+    lengths = np.diff(starts, append=per_query.height)
+    for name, start, length in zip(names, starts.tolist(), lengths.tolist(), strict=True):
+        yield str(name), per_query.slice(start, length)
 
 
 def merge_folds(parts: Sequence[Evaluation]) -> Evaluation:

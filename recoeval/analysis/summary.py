@@ -29,6 +29,7 @@ from recoeval.columns import (
     USER_ID,
 )
 from recoeval.data.buckets import Buckets
+from recoeval.data.ordering import in_order
 from recoeval.engine.ordered import mean_runs
 from recoeval.metrics.base import DELIVERED, Measure
 
@@ -164,7 +165,7 @@ def summarise(
         generator: name in the result.
         fold: number in the result.
         sliced: bucket_by, bucket and the columns of `sums` against that part of the truth; one
-            row a query that has any of it; sorted by user_id and query_id.
+            row a query that has any of it; in any order.
         slices: labels of each part, in order.
         served: whether to add the queries that have a list.
 
@@ -236,7 +237,8 @@ def _read_by(asked: Sequence[_Asked]) -> set[str]:
 
 
 def _part(sliced: pl.DataFrame, name: str, label: str) -> pl.DataFrame:
-    return sliced.filter(pl.col(BUCKET_BY) == name, pl.col(BUCKET) == label)
+    own = sliced.filter(pl.col(BUCKET_BY) == name, pl.col(BUCKET) == label)
+    return in_order(own, USER_ID, QUERY_ID)
 
 
 def _numbers(

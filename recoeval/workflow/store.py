@@ -224,7 +224,8 @@ class RunDirectory:
         return Run(self.path, evaluation, verdict, json.loads(_json(manifest)))
 
     def _write_table(self, name: str, table: pl.DataFrame) -> None:
-        write_file(self.path / name, table.write_parquet)
+        # The default level takes a quarter more CPU for files of the same size (2 M rows).
+        write_file(self.path / name, lambda file: table.write_parquet(file, compression_level=1))
 
 
 def open_run(path: str | Path) -> Run:

@@ -28,7 +28,7 @@ from recoeval.analysis.audit.split import (
 )
 from recoeval.analysis.audit.view import AuditedLists, AuditedSource, AuditView
 from recoeval.analysis.findings import Finding
-from recoeval.analysis.results import Evaluation
+from recoeval.analysis.results import Evaluation, by_generator
 
 __all__ = [
     "AuditView",
@@ -85,10 +85,12 @@ def audit_lists(
         lists: what is known of the lists of each generator, baselines too.
     """
     found: list[Finding] = []
+    scored = dict(by_generator(evaluation.per_query))
     for name, each in lists.items():
         found += find_impossible_hits(view, name, each, evaluation.hits)
         found += find_build_times(view, name, each)
         found += find_foreign_ids(view, name, each)
-        found += find_coverage(view, name, evaluation.per_query)
+        if name in scored:
+            found += find_coverage(view, name, scored[name])
     found += find_unavailable_hits(view, evaluation.hits)
     return (*found, *find_unlike_judged(view, evaluation.summary))

@@ -136,10 +136,15 @@ def _items(name: str, rows: pl.LazyFrame) -> pl.Series:
         return rows.select(ITEM_ID).unique().collect(engine="streaming")[ITEM_ID]
 
 
-def find_coverage(view: AuditView, name: str, per_query: pl.DataFrame) -> Iterator[Finding]:
-    """Yields whether many queries have no list of a generator, or an empty one once prepared."""
-    returned = per_query.select(GENERATOR, RETURNED).filter(pl.col(GENERATOR) == name)[RETURNED]
-    total, empty = len(returned), int((returned == 0).sum())
+def find_coverage(view: AuditView, name: str, rows: pl.DataFrame) -> Iterator[Finding]:
+    """Yields whether many queries have no list of a generator, or an empty one once prepared.
+
+    Args:
+        view: the fold.
+        name: of the generator.
+        rows: its own of PER_QUERY.
+    """
+    total, empty = rows.height, int((rows[RETURNED] == 0).sum())
     if total and (total - empty) / total < LOW_COVERAGE:
         text = (
             f"{number(empty, 'query', 'queries')} ({percent(empty, total)}) with an empty list or "

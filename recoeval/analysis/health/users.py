@@ -10,6 +10,7 @@ from recoeval.analysis.audit.view import AuditView
 from recoeval.analysis.health.marks import Marks
 from recoeval.analysis.health.rows import named_columns
 from recoeval.columns import TRAIN_INTERACTIONS, TRAIN_ROWS, USER_ID
+from recoeval.data.trainpairs import key_of
 
 __all__ = ["compare_users"]
 
@@ -50,9 +51,9 @@ def compare_users(view: AuditView) -> list[Record]:
 
 def _users(view: AuditView) -> pl.DataFrame:
     """Returns one row a user of the log with activity, and whether the user is evaluated."""
-    chosen = view.truth.queries.select(USER_ID, pl.lit(True).alias(_EVALUATED)).unique()
-    joined = view.users.join(chosen, on=USER_ID, how="left")
-    return joined.with_columns(pl.col(_EVALUATED).fill_null(False))
+    key = key_of(USER_ID, view.users[USER_ID])
+    users, evaluated = (table.select(key)[USER_ID] for table in (view.users, view.truth.queries))
+    return view.users.with_columns(users.is_in(evaluated.implode()).alias(_EVALUATED))
 
 
 def _mix(view: AuditView, users: pl.DataFrame) -> list[Record]:

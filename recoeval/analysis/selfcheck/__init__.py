@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from recoeval.analysis.audit.view import number
 from recoeval.analysis.findings import Finding
-from recoeval.analysis.results import Evaluation
+from recoeval.analysis.results import Evaluation, by_generator
 from recoeval.analysis.selfcheck.idealvalues import ideal_value
 from recoeval.analysis.selfcheck.pairs import find_unlike_truth
 from recoeval.analysis.selfcheck.probes import chosen, find_random_scores, find_unstable_scores
@@ -139,7 +138,8 @@ Broken = tuple[str, str, int, str | None]
 
 def _broken_ideal(scorer: Scorer, seed: int) -> Iterator[Broken]:
     """Yields the measures that R itself as the list does not give the value of the law."""
-    sample = chosen(scorer.truth[QUERY_ID].unique(), SAMPLE, seed)
+    ids = scorer.truth[QUERY_ID]
+    sample = chosen(ids.gather(starts_of(ids)), SAMPLE, seed)
     queries = scorer.queries.filter(pl.col(QUERY_ID).is_in(sample.implode()))
     truth = scorer.truth.filter(pl.col(QUERY_ID).is_in(sample.implode()))
     ordered = truth.sort(QUERY_ID, GAIN, ITEM_ID, descending=[False, True, False])
@@ -179,26 +179,13 @@ def _broken_ideal(scorer: Scorer, seed: int) -> Iterator[Broken]:
 
 def _broken_values(evaluation: Evaluation) -> Iterator[Broken]:
     """Yields what is out of range, falls with K, or does not add up in the result tables."""
-    for generator, rows in _by_generator(evaluation.per_query):
+    for generator, rows in by_generator(evaluation.per_query):
         for measure in evaluation.measures:
             if measure.metric.kind == "accuracy":
                 yield from _out_of_range(rows, measure, generator)
         yield from _falling(rows, evaluation, generator)
         yield from _not_adding_up(rows, evaluation, generator)
     yield from _summary_out_of_range(evaluation)
-
-
-def _by_generator(per_query: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yields each generator with its rows; those that stand together are not copied."""
-    names, starts = per_query[GENERATOR], starts_of(per_query[GENERATOR])
-    if names.gather(starts).n_unique() < len(starts):
-        yield from (
-            (str(name), rows)
-            for (name,), rows in per_query.group_by([GENERATOR], maintain_order=True)
-        )
-        return
-    for start, length in zip(starts, np.diff(starts, append=len(names)), strict=True):
-        yield str(names[int(start)]), per_query.slice(int(start), int(length))
 
 
 def _possible(value: pl.Expr, title: pl.Expr) -> pl.Expr:
@@ -253,7 +240,7 @@ def _not_adding_up(rows: pl.DataFrame, evaluation: Evaluation, generator: str) -
         for table in (evaluation.hits.lazy(), evaluation.lost_pairs)
     )
     queries = rows.select(FOLD, QUERY_ID, RELEVANT)
-    wrong = find_unlike_truth(queries, pl.concat([found, lost]))
+    wrong = find_unlike_truth(queries, pl.concat([found, lost], rechunk=True))
     if len(wrong):
         text = (
             f"hits and lost pairs are not the truth for {number(len(wrong), 'query', 'queries')},"
