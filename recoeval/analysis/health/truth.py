@@ -6,11 +6,13 @@ import math
 from decimal import Decimal
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from recoeval.analysis.audit.view import AuditView
 from recoeval.analysis.health.rows import range_labels
 from recoeval.columns import CREATED_AT, FIRST, ITEM_ID, QUERY_ID, QUERY_TIME, TRAIN_USERS
+from recoeval.data.ordering import starts_of
 
 __all__ = [
     "by_age",
@@ -30,8 +32,12 @@ AGES: Final = (0, 1, 3, 7, 30, 90)
 """Days; below 0 an item is younger than the query."""
 
 
-def _sizes(view: AuditView) -> pl.DataFrame:
-    return view.truth.pairs.group_by(QUERY_ID).agg(pl.len().cast(pl.Int64).alias("pairs"))
+def _sizes(view: AuditView) -> pl.Series:
+    """Returns |R| of each query that has relevant items, ascending."""
+    # Pairs mostly come sorted: then their runs cost a tenth of a group_by.
+    ids = view.truth.pairs[QUERY_ID]
+    ids = ids if ids.is_sorted() else ids.sort()
+    return pl.Series("pairs", np.diff(starts_of(ids), append=len(ids))).sort()
 
 
 def _empty(view: AuditView) -> int:
@@ -41,7 +47,7 @@ def _empty(view: AuditView) -> int:
 
 def measure_relevant_items(view: AuditView) -> list[Record]:
     """Returns mean and quantiles of |R| over the queries with relevant items."""
-    sizes = _sizes(view)["pairs"].sort()
+    sizes = _sizes(view)
     cuts = {f"p{100 * q:.0f}": sizes.quantile(q, "lower") for q in (0.1, 0.5, 0.9, 0.99)}
     return [
         {
@@ -59,16 +65,16 @@ def count_relevant_items(view: AuditView) -> list[Record]:
     """Returns how many queries have how many relevant items, those with none first."""
     ranges = [(low, high - 1) for low, high in zip(SIZES, (*SIZES[1:], math.inf), strict=True)]
     sizes, total = _sizes(view), view.truth.pairs.height
-    queries = sizes.height + _empty(view)
+    queries = len(sizes) + _empty(view)
     found: list[Record] = []
     if none := _empty(view):
         found.append({"relevant_items": "0", "queries": none, "pairs": 0})
     for low, high in ranges:
-        own = sizes.filter(pl.col("pairs").is_between(low, high))
+        own = sizes.filter(sizes.is_between(low, high))
         label = str(low) if low == high else f"{low}+" if high == math.inf else f"{low}-{high}"
-        if own.height:
-            pairs = int(own["pairs"].sum())
-            found.append({"relevant_items": label, "queries": own.height, "pairs": pairs})
+        if len(own):
+            pairs = int(own.sum())
+            found.append({"relevant_items": label, "queries": len(own), "pairs": pairs})
     return [
         {
             "relevant_items": each["relevant_items"],
