@@ -5,7 +5,7 @@ import pytest
 
 import recoeval as rv
 from recoeval.analysis.constraints import Constraint
-from recoeval.analysis.results import merge_folds
+from recoeval.analysis.results import by_generator, merge_folds
 from recoeval.errors import ConfigError
 
 TRUTH = pl.DataFrame({"user_id": [1, 1, 2, 3], "item_id": [7, 8, 7, 9]})
@@ -20,6 +20,18 @@ BUCKETS = {
     "size": {"by": "relevant_items", "edges": [2, 9]},
     "again": {"by": "relevant_items", "edges": [2]},
 }
+
+
+@pytest.mark.parametrize("names", ["", "a", "bba", "abab"])
+def test_each_generator_comes_with_its_rows(names: str) -> None:
+    table = pl.DataFrame({"generator": list(names), "row": range(len(names))}).cast(
+        {"generator": pl.String}
+    )
+    found = {name: rows["row"].to_list() for name, rows in by_generator(table)}
+    assert list(found) == list(dict.fromkeys(names))
+    assert found == {
+        name: [row for row, each in enumerate(names) if each == name] for name in names
+    }
 
 
 @pytest.fixture(scope="module")

@@ -375,7 +375,8 @@ def test_a_restricted_truth_without_any_query():
     assert summary.select(numbers).unique().rows() == [(0, 0, None, None, None, True)]
 
 
-def test_parts_of_the_truth_stand_after_the_buckets():
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 2, 0, 3, 1]])
+def test_parts_of_the_truth_stand_after_the_buckets(order: list[int]):
     # Query a and d have cold items, all but d have warm ones.
     sliced = pl.DataFrame(
         {
@@ -396,7 +397,7 @@ def test_parts_of_the_truth_stand_after_the_buckets():
         measures(["coverage", "recall@5"], []),
         buckets,
         generator="als",
-        sliced=sliced,
+        sliced=sliced[order],
         slices={"coldness": ("cold", "warm", "none")},
         served=True,
     )
