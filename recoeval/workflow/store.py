@@ -224,7 +224,7 @@ class RunDirectory:
         return Run(self.path, evaluation, verdict, json.loads(_json(manifest)))
 
     def _write_table(self, name: str, table: pl.DataFrame) -> None:
-        # The default level takes a quarter more CPU for files of the same size (2 M rows).
+        # The default level takes a quarter more CPU for files of about this size (2 M rows).
         write_file(self.path / name, lambda file: table.write_parquet(file, compression_level=1))
 
 
