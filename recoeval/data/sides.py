@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recoeval.columns import (
     FIRST,
@@ -17,12 +19,12 @@ from recoeval.columns import (
     TRAINED,
     USER_ID,
 )
+from recoeval.data.numbering import Firsts, InOrder, Numbering
 from recoeval.data.splits import Windows, as_text
+from recoeval.data.trainpairs import Codes, Coding, code_in_order, number_rows, unpack
 from recoeval.errors import DataError, Problem
 
 __all__ = ["Side", "Sides", "SplitReport", "look_at_sides"]
-
-_ROWS: Final = "rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,15 @@ class Sides:
         items: item_id, trained, tested (whether it has a row in that window), and first (the
             time of the first row anywhere in the log; none without times); one row an item of
             the log, sorted.
+        coding: the numbers of users and items of the train window.
+        rows: the code of each row of the train window, and a bit for each mark; ascending.
     """
 
     report: SplitReport
     users: pl.DataFrame
     items: pl.DataFrame
+    coding: Coding
+    rows: Codes
 
 
 def look_at_sides(
@@ -78,14 +84,16 @@ def look_at_sides(
     test: pl.LazyFrame,
     log: pl.LazyFrame | None,
     windows: Windows | None,
+    marks: Sequence[pl.Expr] = (),
 ) -> Sides:
-    """Returns what is on each side, and the rows that neither side uses.
+    """Returns what is on each side, and the rows that neither side uses; reads each row once.
 
     Args:
         train: rows of the train window.
         test: rows of the test window.
         log: the whole log, None for a split by files.
         windows: the windows, None for a split by files or by user.
+        marks: of the rows of the train window, at most two: true, false or null.
 
     Raises:
         DataError: a side has no rows.
@@ -93,50 +101,93 @@ def look_at_sides(
     unused: Sequence[pl.LazyFrame] = ()
     if log is not None and windows is not None:
         unused = (windows.gap(log), windows.later(log), windows.earlier(log))
-    # One after the other: together they read the log as often, and hold twice as much.
-    users = [_users(rows).collect(engine="streaming") for rows in (train, test)]
-    items = [_items(rows).collect(engine="streaming") for rows in (train, test, *unused)]
-    rows = [int(table[_ROWS].sum()) for table in items]
+    schema, other = train.collect_schema(), test.collect_schema()
+    users, items = Numbering(), Numbering()
+    first = Firsts(schema[TIMESTAMP]) if TIMESTAMP in schema and TIMESTAMP in other else None
+    rows = number_rows(train, users, items, marks=marks, first=first)
+    # So far the numbers are those of the train window.
+    trained = len(users), len(items)
+    tested = _of_test(test, users, items, first)
+    others = [_count(each, items, first) for each in unused] or [0, 0]
     limits = _limits(windows)
-    for name, size in zip(("train", "test"), rows, strict=False):
-        if size == 0:
-            raise DataError(Problem(_empty(name, limits[name]), f"split.{name}"))
-    train_side, test_side = (
-        Side(*limits[name], rows[at], users[at].height, items[at].height)
-        for at, name in enumerate(("train", "test"))
+    sides = (
+        Side(*limits["train"], sum(map(len, rows)), *trained),
+        Side(*limits["test"], tested.rows, int(tested.users.sum()), int(tested.items.sum())),
     )
-    report = SplitReport(train_side, test_side, *(rows[2:] or (0, 0)))
-    return Sides(report, _joined_users(*users), _joined_items(items))
+    for name, side in zip(limits, sides, strict=True):
+        if side.rows == 0:
+            raise DataError(Problem(_empty(name, limits[name]), f"split.{name}"))
+    report = SplitReport(*sides, *others)
+    return _joined(report, rows, (users.sorted(), items.sorted()), tested, first, marks=len(marks))
 
 
-def _users(rows: pl.LazyFrame) -> pl.LazyFrame:
-    return rows.group_by(USER_ID).agg(pl.len().alias(_ROWS))
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """Rows of the test window, and for each number whether its id has one."""
+
+    rows: int
+    users: NDArray[np.bool_]
+    items: NDArray[np.bool_]
 
 
-def _items(rows: pl.LazyFrame) -> pl.LazyFrame:
-    timed = TIMESTAMP in rows.collect_schema()
-    first = [pl.col(TIMESTAMP).min().alias(FIRST)] if timed else []
-    return rows.group_by(ITEM_ID).agg(pl.len().alias(_ROWS), *first)
+def _of_test(
+    rows: pl.LazyFrame, users: Numbering, items: Numbering, first: Firsts | None
+) -> _Tested:
+    codes = number_rows(rows, users, items, first=first)
+    tested = np.zeros(len(users), bool), np.zeros(len(items), bool)
+    for part in codes:
+        for mark, numbers in zip(tested, unpack(part), strict=True):
+            mark[numbers] = True
+    return _Tested(sum(map(len, codes)), *tested)
 
 
-def _joined_users(train: pl.DataFrame, test: pl.DataFrame) -> pl.DataFrame:
-    trained = train.select(USER_ID, pl.col(_ROWS).cast(pl.Int64).alias(TRAIN_INTERACTIONS))
-    tested = test.select(USER_ID, pl.lit(True).alias(TESTED))
-    joined = trained.join(tested, on=USER_ID, how="full", coalesce=True)
-    filled = (pl.col(TRAIN_INTERACTIONS).fill_null(0), pl.col(TESTED).fill_null(False))
-    return joined.with_columns(filled).sort(USER_ID)
+def _count(rows: pl.LazyFrame, items: Numbering, first: Firsts | None) -> int:
+    """Returns how many rows there are, whose items and times are noted."""
+    count = 0
+    names = [ITEM_ID] if first is None else [ITEM_ID, TIMESTAMP]
+    for batch in rows.select(names).collect_batches(maintain_order=False, engine="streaming"):
+        numbers = items.number(batch[ITEM_ID])
+        if first is not None:
+            first.see(numbers, batch[TIMESTAMP])
+        count += batch.height
+    return count
 
 
-def _joined_items(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    timed = all(FIRST in part.columns for part in parts)
-    wanted = [ITEM_ID, FIRST] if timed else [ITEM_ID]
-    marked = [
-        part.select(*wanted, pl.lit(at == 0).alias(TRAINED), pl.lit(at == 1).alias(TESTED))
-        for at, part in enumerate(parts)
-    ]
-    first = [pl.col(FIRST).min()] if timed else []
-    marks = pl.col(TRAINED, TESTED).any()
-    return pl.concat(marked).group_by(ITEM_ID).agg(marks, *first).sort(ITEM_ID)
+def _joined(
+    report: SplitReport,
+    rows: list[Codes],
+    ids: tuple[InOrder, InOrder],
+    tested: _Tested,
+    first: Firsts | None,
+    *,
+    marks: int,
+) -> Sides:
+    """Returns the sides, of rows with the numbers that ids had as they came."""
+    users, items = ids
+    of_train = users.first(report.train.users), items.first(report.train.items)
+    coding, codes = code_in_order(rows, *of_train, marks=marks)
+    counts = np.zeros(len(users.ids), np.int64)
+    counts[of_train[0].numbers] = coding.users_of(codes, marks)
+    of_users = pl.DataFrame(
+        {
+            USER_ID: users.ids,
+            TRAIN_INTERACTIONS: counts[users.numbers],
+            TESTED: tested.users[users.numbers],
+        }
+    )
+    # Items that neither side has came after all others.
+    of_test = np.append(tested.items, np.zeros(len(items.ids) - len(tested.items), bool))
+    of_items = pl.DataFrame(
+        {
+            ITEM_ID: items.ids,
+            TRAINED: items.numbers < report.train.items,
+            TESTED: of_test[items.numbers],
+        }
+    )
+    if first is not None:
+        times = first.of(items.numbers).alias(FIRST)
+        of_items = of_items.with_columns(times)
+    return Sides(report, of_users, of_items, coding, codes)
 
 
 def _limits(windows: Windows | None) -> dict[str, tuple[str | None, str | None]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,8 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recoeval.columns import ITEM_ID, TRAIN_USERS, USER_ID
+from recoeval.columns import ITEM_ID, TIMESTAMP, TRAIN_USERS, USER_ID
 from recoeval.data.lookup import ROOM, Lookup, pick
+from recoeval.data.numbering import Firsts, InOrder, Numbering
+from recoeval.data.rowkeys import Ints
 
 __all__ = [
     "Codes",
@@ -18,10 +21,13 @@ __all__ = [
     "Repeats",
     "TrainPairs",
     "among",
+    "code_in_order",
     "count_repeats",
     "find_train_pairs",
     "key_of",
+    "number_rows",
     "pairs_of_rows",
+    "unpack",
 ]
 
 Codes = NDArray[np.uint64]
@@ -30,6 +36,7 @@ Codes = NDArray[np.uint64]
 _BITS: Final = 31
 _ITEM: Final = np.uint64(2**_BITS - 1)
 _IDS: Final = (USER_ID, ITEM_ID)
+_MARKS: Final = "marks"
 _USER_CODE: Final = "user code"
 _ITEM_CODE: Final = "item code"
 
@@ -63,30 +70,17 @@ class Coding:
     users: pl.Series
     items: pl.Series
 
-    def encode(self, rows: pl.LazyFrame, *marks: pl.Expr) -> Codes:
-        """Returns the code of each row in any order, followed by a bit for each mark.
+    def distinct(self, rows: pl.LazyFrame) -> Codes:
+        """Returns the codes of the distinct pairs of rows, ascending.
 
         Args:
-            rows: user_id, item_id, which have numbers here, and what the marks need.
-            marks: at most two; true, false or null.
+            rows: user_id, item_id, which have numbers here.
         """
         keys = (key_of(USER_ID, self.users), key_of(ITEM_ID, self.items))
         users, items = self._numbers(*keys)
-        bits = [mark.fill_null(False).cast(pl.UInt64) for mark in marks]
-        coded = (
-            rows.select(*keys, *(bit.alias(f"{at}") for at, bit in enumerate(bits)))
-            .join(items, on=ITEM_ID)
-            .join(users, on=USER_ID)
-        )
-        code = _code()
-        for at in range(len(marks)):
-            code = code * 2 + pl.col(f"{at}")
-        found = coded.select(code.alias("code")).collect(engine="streaming")
-        return found["code"].to_numpy(writable=True)
-
-    def distinct(self, rows: pl.LazyFrame) -> Codes:
-        """Returns the codes of the distinct pairs of rows, ascending."""
-        codes = self.encode(rows)
+        coded = rows.select(*keys).join(items, on=ITEM_ID).join(users, on=USER_ID)
+        found = coded.select(_code().alias("code")).collect(engine="streaming")
+        codes = found["code"].to_numpy(writable=True)
         codes.sort()
         return _distinct(codes)
 
@@ -114,12 +108,17 @@ class Coding:
 
     def decode(self, codes: Codes) -> pl.DataFrame:
         """Returns user_id, item_id of pairs."""
-        users, items = (codes >> np.uint64(_BITS)).view(np.int64), (codes & _ITEM).view(np.int64)
+        users, items = unpack(codes)
         return pl.DataFrame({USER_ID: pick(self.users, users), ITEM_ID: pick(self.items, items)})
 
-    def users_of(self, codes: Codes) -> NDArray[np.int64]:
-        """Returns how many sorted codes each user has."""
-        starts = np.arange(len(self.users) + 1, dtype=np.uint64) << np.uint64(_BITS)
+    def users_of(self, codes: Codes, marks: int = 0) -> Ints:
+        """Returns how many sorted codes each user has.
+
+        Args:
+            codes: ascending.
+            marks: bits behind each code.
+        """
+        starts = np.arange(len(self.users) + 1, dtype=np.uint64) << np.uint64(_BITS + marks)
         return np.diff(np.searchsorted(codes, starts))
 
     def _numbers(self, user: pl.Expr, item: pl.Expr) -> tuple[pl.LazyFrame, pl.LazyFrame]:
@@ -150,7 +149,7 @@ class TrainPairs:
     every: Codes
     trained: Codes
     seen: Codes
-    train_rows: NDArray[np.int64]
+    train_rows: Ints
 
     def popularity(self) -> pl.DataFrame:
         """Returns item_id, train_users (Int64 >= 1), sorted; every item with a train row."""
@@ -186,29 +185,94 @@ class Repeats:
     truth_trained: int
 
 
-def find_train_pairs(
-    train: pl.LazyFrame,
-    coding: Coding,
+def unpack(codes: Codes) -> tuple[Ints, Ints]:
+    """Returns the numbers of the users and of the items of codes.
+
+    Example:
+        >>> [numbers.tolist() for numbers in unpack(np.array([7, 2**31 + 5], np.uint64))]
+        [[0, 1], [7, 5]]
+    """
+    return (codes >> np.uint64(_BITS)).view(np.int64), (codes & _ITEM).view(np.int64)
+
+
+def number_rows(
+    rows: pl.LazyFrame,
+    users: Numbering,
+    items: Numbering,
     *,
-    trained: pl.Expr,
-    seen: pl.Expr | None = None,
-) -> TrainPairs:
-    """Returns the pairs of the train window, from one pass over its rows.
+    marks: Sequence[pl.Expr] = (),
+    first: Firsts | None = None,
+) -> list[Codes]:
+    """Returns a code of each row, by the numbers that ids have as they come, in any order.
 
     Args:
-        train: its rows.
-        coding: the numbers of all its users and items.
-        trained: whether a row is a train row.
-        seen: whether a row makes its pair a seen one; None: train rows do.
+        rows: user_id, item_id without null, and what the marks need; timestamp for `first`.
+        users: numbers of users; new ones are added.
+        items: numbers of items; new ones are added.
+        marks: at most two; true, false or null: a bit each, behind the code.
+        first: where the times of the items are noted.
     """
-    marks = (trained,) if seen is None else (trained, seen)
-    rows = coding.encode(train, *marks)
-    rows.sort()
-    shift = np.uint64(len(marks))
-    of_train = rows[rows & np.uint64(2 ** (len(marks) - 1)) > 0] >> shift
+    bits = pl.lit(0, pl.UInt8)
+    for mark in marks:
+        bits = bits * 2 + mark.fill_null(False).cast(pl.UInt8)
+    columns = _IDS if first is None else (*_IDS, TIMESTAMP)
+    wanted = rows.select(*columns, bits.alias(_MARKS))
+    found = []
+    for batch in wanted.collect_batches(maintain_order=False, engine="streaming"):
+        item = items.number(batch[ITEM_ID])
+        codes = users.number(batch[USER_ID]).astype(np.uint64)
+        codes <<= np.uint64(_BITS)
+        codes |= item.view(np.uint32)
+        codes <<= np.uint64(len(marks))
+        codes |= batch[_MARKS].to_numpy()
+        if first is not None:
+            first.see(item, batch[TIMESTAMP])
+        found.append(codes)
+    return found
+
+
+def code_in_order(
+    found: list[Codes], users: InOrder, items: InOrder, *, marks: int = 0
+) -> tuple[Coding, Codes]:
+    """Returns the numbers of ids in their order, and by these the codes of rows, ascending.
+
+    Args:
+        found: result of `number_rows`; used up.
+        users: all users of the rows.
+        items: all items of the rows.
+        marks: bits behind each code.
+    """
+    user_places, item_places = users.places(), items.places()
+    codes = np.empty(sum(map(len, found)), np.uint64)
+    end, behind, bits = len(codes), np.uint64(marks), np.uint64(2**marks - 1)
+    while found:
+        part = found.pop()
+        own = codes[end - len(part) : end]
+        end -= len(part)
+        user, item = unpack(part >> behind)
+        own[:] = user_places[user]
+        own <<= np.uint64(_BITS)
+        own |= item_places[item].view(np.uint32)
+        own <<= behind
+        own |= part & bits
+    codes.sort()
+    return Coding(users.ids, items.ids), codes
+
+
+def find_train_pairs(rows: Codes, coding: Coding, *, marks: int = 1) -> TrainPairs:
+    """Returns the pairs of the train window.
+
+    Args:
+        rows: codes of its rows, ascending, followed by a bit for each mark: whether it is a train
+            row, and whether it makes its pair a seen one, if other rows do; overwritten.
+        coding: the numbers of all its users and items.
+        marks: how many.
+    """
+    shift = np.uint64(marks)
+    of_train = rows[rows & np.uint64(2 ** (marks - 1)) > 0] >> shift
     counts, by_train = coding.users_of(of_train), _distinct(of_train)
     by_seen = by_train
-    if seen is not None:
+    if marks > 1:
         by_seen = _distinct(rows[rows & np.uint64(1) > 0] >> shift)
     rows >>= shift
     return TrainPairs(coding, rows, by_train, by_seen, counts)
@@ -228,9 +292,11 @@ def pairs_of_rows(rows: pl.LazyFrame) -> TrainPairs:
         span = max(last - first, most - least) + 1
         if span <= min(ROOM * count, 2**_BITS):
             return _pairs_of_integers(rows, first, least, most - least + 1)
-    plans = [rows.select(pl.col(name).unique().sort()) for name in _IDS]
-    users, items = (each.to_series() for each in pl.collect_all(plans, engine="streaming"))
-    return find_train_pairs(rows, Coding(users, items), trained=pl.lit(True))
+    users, items = Numbering(), Numbering()
+    found = number_rows(rows, users, items)
+    coding, codes = code_in_order(found, users.sorted(), items.sorted())
+    distinct = _distinct(codes)
+    return TrainPairs(coding, codes, distinct, distinct, coding.users_of(codes))
 
 
 def _pairs_of_integers(rows: pl.LazyFrame, first: int, least: int, span: int) -> TrainPairs:

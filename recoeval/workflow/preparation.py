@@ -16,7 +16,6 @@ from recoeval.columns import (
     TIMESTAMP,
     TRAIN_INTERACTIONS,
     TRAIN_ROWS,
-    TRAINED,
     USER_ID,
     WEIGHT,
 )
@@ -28,7 +27,6 @@ from recoeval.data.sampling import sample_queries
 from recoeval.data.sides import Sides, SplitReport, look_at_sides
 from recoeval.data.splits import since
 from recoeval.data.trainpairs import (
-    Coding,
     Repeats,
     TrainPairs,
     among,
@@ -86,7 +84,7 @@ class Prepared:
 def prepare(config: Config, log: Log, fold: Fold) -> Prepared:
     """Returns train rows, truth and background of a fold.
 
-    The rows of the train window are read twice: counted by user and by item, then as pairs.
+    The rows of the train window are read once: as pairs, which are counted.
 
     Args:
         config: the configuration.
@@ -98,7 +96,8 @@ def prepare(config: Config, log: Log, fold: Fold) -> Prepared:
         DataError: rules that leave no train row or no relevant pair, bad gains or weights.
     """
     with reading("interactions"):
-        sides = look_at_sides(fold.train, fold.test, log.whole, fold.windows)
+        marks = _marks(config, fold, log.said)
+        sides = look_at_sides(fold.train, fold.test, log.whole, fold.windows, marks)
         relevant = find_relevant(
             fold.test,
             config.ground_truth,
@@ -106,7 +105,8 @@ def prepare(config: Config, log: Log, fold: Fold) -> Prepared:
             query_time=fold.query_time,
             later=fold.windows.later(log.whole) if fold.windows and log.whole is not None else None,
         )
-        rows, pairs = _train(config, fold, sides, log.said)
+        rows = _train_rows(config, fold, log.said)
+        pairs = _train_pairs(config, fold, sides, marks, log.said)
         shown = None
         if config.exposures is not None:
             shown = find_exposed(fold.test, config.exposures, source=log.said)
@@ -176,33 +176,42 @@ def _with_train_rows(users: pl.DataFrame, pairs: TrainPairs) -> pl.DataFrame:
     return users.with_columns(pl.Series(TRAIN_ROWS, rows))
 
 
-def _train(config: Config, fold: Fold, sides: Sides, said: str) -> tuple[pl.LazyFrame, TrainPairs]:
-    """Returns the train rows, not yet read, and the pairs of the train window."""
+def _marks(config: Config, fold: Fold, said: str) -> list[pl.Expr]:
+    """Returns whether a row of the train window is a train row, and a seen one by another rule."""
+    schema, seen = fold.train.collect_schema(), config.seen
+    trained = training_rule(schema, config.training, config.ground_truth, source=said)
+    rule = _seen_rule(config, fold, trained, said)
+    if (seen.where is None and seen.window is None) or _by_user(config, fold):
+        return [trained]
+    return [trained, rule & since(fold.train_end, seen.window)]
+
+
+def _by_user(config: Config, fold: Fold) -> bool:
+    """Returns whether rows are seen up to another time for each user."""
+    return config.seen.window is not None and fold.cutoffs is not None
+
+
+def _train_rows(config: Config, fold: Fold, said: str) -> pl.LazyFrame:
+    """Returns the train rows, not yet read."""
     rows = train_rows(fold.train, config.training, config.ground_truth, source=said)
     names = rows.collect_schema().names()
-    wanted = [name for name in (USER_ID, ITEM_ID, TIMESTAMP, WEIGHT) if name in names]
-    coding = Coding(
-        sides.users.filter(pl.col(TRAIN_INTERACTIONS) > 0)[USER_ID],
-        sides.items.filter(TRAINED)[ITEM_ID],
-    )
-    schema = fold.train.collect_schema()
-    trained = training_rule(schema, config.training, config.ground_truth, source=said)
-    rule, seen = _seen_rule(config, fold, trained, said), config.seen
-    by_user = seen.window is not None and fold.cutoffs is not None
-    within = rule if by_user else rule & since(fold.train_end, seen.window)
-    default = seen.where is None and seen.window is None
-    pairs = find_train_pairs(
-        fold.train, coding, trained=trained, seen=None if default or by_user else within
-    )
-    if by_user:
-        # The end of the window is another one for each user.
-        recent = fold.recent(fold.train.filter(rule), seen.window)
-        pairs = replace(pairs, seen=coding.distinct(recent))
+    return rows.select(name for name in (USER_ID, ITEM_ID, TIMESTAMP, WEIGHT) if name in names)
+
+
+def _train_pairs(
+    config: Config, fold: Fold, sides: Sides, marks: list[pl.Expr], said: str
+) -> TrainPairs:
+    """Returns the pairs of the train window."""
+    pairs = find_train_pairs(sides.rows, sides.coding, marks=len(marks))
+    if _by_user(config, fold):
+        rule = _seen_rule(config, fold, marks[0], said)
+        recent = fold.recent(fold.train.filter(rule), config.seen.window)
+        pairs = replace(pairs, seen=sides.coding.distinct(recent))
     if not pairs.train_rows.any():
         place = "training.where" if config.training.where else _rule_place(config)
         text = config.training.where or config.ground_truth.rule
         raise DataError(Problem(f"no row of the train window passes {text!r}", place))
-    return rows.select(wanted), pairs
+    return pairs
 
 
 def _rule_place(config: Config) -> str:

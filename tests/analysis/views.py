@@ -15,7 +15,7 @@ from recoeval.columns import TIMESTAMP_DTYPE
 from recoeval.data.background import Background
 from recoeval.data.sides import Sides, look_at_sides
 from recoeval.data.splits import Windows
-from recoeval.data.trainpairs import Coding, among, count_repeats, find_train_pairs
+from recoeval.data.trainpairs import among, count_repeats, find_train_pairs
 from recoeval.data.truth import (
     GroundTruth,
     SeenRule,
@@ -70,9 +70,11 @@ def table(rows: Sequence[Row]) -> pl.LazyFrame:
     return pl.DataFrame(full, SCHEMA, orient="row").lazy()
 
 
-def sides_of(train: pl.LazyFrame, test: pl.LazyFrame, log: pl.LazyFrame | None) -> Sides:
+def sides_of(
+    train: pl.LazyFrame, test: pl.LazyFrame, log: pl.LazyFrame | None, marks: list[pl.Expr]
+) -> Sides:
     """Returns what is on each side; items have a first row where the log is one."""
-    facts = look_at_sides(train, test, None, None)
+    facts = look_at_sides(train, test, None, None, marks)
     if log is None:
         return replace(facts, items=facts.items.drop("first", strict=False))
     if "timestamp" not in log.collect_schema():
@@ -144,14 +146,11 @@ def view_of(
     popularity, users = count_train_users(learned)
     neither = table(unused).select(before.collect_schema().names())
     log = None if split == "files" else pl.concat([before, after, neither])
-    facts = sides_of(before, after, log)
-    coding = Coding(
-        facts.users.filter(pl.col("train_interactions") > 0)["user_id"],
-        facts.items.filter("trained")["item_id"],
-    )
-    rule = training_rule(before.collect_schema(), training, truth, source="log")
-    where = pl.sql_expr(seen.where) if seen.where else None
-    known = find_train_pairs(before, coding, trained=rule, seen=where)
+    marks = [training_rule(before.collect_schema(), training, truth, source="log")]
+    if seen.where:
+        marks.append(pl.sql_expr(seen.where))
+    facts = sides_of(before, after, log, marks)
+    coding, known = facts.coding, find_train_pairs(facts.rows, facts.coding, marks=len(marks))
     mark = relevant_mark(
         truth, after.collect_schema(), source="log", cutoff=CUTOFF if by_user else None
     )

@@ -2,6 +2,7 @@
 
 from datetime import UTC, timedelta
 
+import numpy as np
 import polars as pl
 
 from recoeval.data.sides import look_at_sides
@@ -43,6 +44,7 @@ def test_users_and_items_of_both_sides():
         (8, True, False, 1),
         (9, False, True, 2),
     ]
+    assert sides.coding.decode(sides.rows).rows() == [(1, 7), (1, 8), (2, 7)]
     report = sides.report
     assert (report.gap_rows, report.later_rows, report.earlier_rows) == (1, 1, 0)
 
@@ -52,3 +54,14 @@ def test_rows_without_times_have_no_first():
     sides = look_at_sides(rows, rows, None, None)
     assert sides.items.columns == ["item_id", "trained", "tested"]
     assert sides.items["trained"].all()
+
+
+def test_marks_stand_behind_the_codes_of_train_rows():
+    train = log_of((2, 7, 0), (1, 8, 1), (2, 7, 1), (1, 9, 2))
+    marks = [pl.col("item_id") < 9, pl.when(pl.col("user_id") == 2).then(pl.lit(True))]
+    sides = look_at_sides(train, log_of((0, 1, 5)), None, None, marks)
+    found = sides.coding.decode(sides.rows >> np.uint64(2)).rows()
+    bits = (sides.rows & np.uint64(3)).tolist()
+    assert [*zip(found, bits, strict=True)] == [((1, 8), 2), ((1, 9), 0), ((2, 7), 3), ((2, 7), 3)]
+    assert sides.users["train_interactions"].to_list() == [0, 2, 2]
+    assert (sides.report.test.users, sides.report.test.items) == (1, 1)

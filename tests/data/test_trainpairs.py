@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recoeval.data.numbering import Numbering
 from recoeval.data.trainpairs import (
     Coding,
     TrainPairs,
     among,
+    code_in_order,
     count_repeats,
     find_train_pairs,
     key_of,
+    number_rows,
     pairs_of_rows,
 )
 
@@ -43,8 +46,11 @@ def frame(rows: list[Row], *, text: bool) -> pl.DataFrame:
 
 
 def pairs_of(table: pl.DataFrame, seen: pl.Expr | None = None) -> TrainPairs:
-    coding = Coding(*(table[each].unique().sort() for each in IDS))
-    return find_train_pairs(table.lazy(), coding, trained=pl.col("trained"), seen=seen)
+    marks = [pl.col("trained"), *([] if seen is None else [seen])]
+    users, items = Numbering(), Numbering()
+    found = number_rows(table.lazy(), users, items, marks=marks)
+    coding, codes = code_in_order(found, users.sorted(), items.sorted(), marks=len(marks))
+    return find_train_pairs(codes, coding, marks=len(marks))
 
 
 def distinct(table: pl.DataFrame) -> list[Any]:
@@ -159,8 +165,8 @@ def test_pairs_of_train_rows_alone(
     if text:
         table = table.with_columns(pl.format("{}-of-many-things", each).alias(each) for each in IDS)
     found = pairs_of_rows(table.lazy())
-    coding = Coding(*(table[each].unique().sort() for each in IDS))
-    expected = find_train_pairs(table.lazy(), coding, trained=pl.lit(True))
+    expected = pairs_of(table.with_columns(trained=True))
+    coding = expected.coding
     assert found.coding.users.to_list() == coding.users.to_list()
     assert found.coding.items.to_list() == coding.items.to_list()
     for name in ("every", "trained", "seen", "train_rows"):
