@@ -99,7 +99,7 @@ def apply_policies(
                 "policies.zero_relevant",
             )
         )
-    _refuse_shared(queries if universe is None else pl.concat([_asked(queries), _asked(universe)]))
+    _refuse_shared(queries, universe)
     counts: dict[str, int] = {}
     known = queries.lazy().select(QUERY_ID, USER_ID)
     left, heads = _of_queries(_sorted(pairs), queries[QUERY_ID])
@@ -213,11 +213,14 @@ def _of_queries(pairs: pl.DataFrame, queries: pl.Series) -> tuple[pl.DataFrame, 
     return left, _heads(left)
 
 
-def _refuse_shared(queries: pl.DataFrame) -> None:
+def _refuse_shared(queries: pl.DataFrame, universe: pl.DataFrame | None) -> None:
     """Raises if a query belongs to several users: it would be counted for each of them."""
-    if is_in_order(queries, QUERY_ID) or queries[QUERY_ID].n_unique() == queries.height:
+    asked = _asked(queries)
+    if universe is not None and not asked.equals(other := _asked(universe)):
+        asked = pl.concat([asked, other])
+    if is_in_order(asked, QUERY_ID) or asked[QUERY_ID].n_unique() == asked.height:
         return
-    pairs = queries.select(QUERY_ID, USER_ID).unique()
+    pairs = asked.select(QUERY_ID, USER_ID).unique()
     shared = pairs.filter(pl.col(QUERY_ID).is_duplicated())[QUERY_ID].unique().sort()
     if len(shared):
         text = f"{len(shared)} queries belong to several users, e.g. {some(shared)}"

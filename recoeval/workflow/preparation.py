@@ -238,10 +238,11 @@ def _apply_policies(
     seen: pl.DataFrame,
     users: pl.DataFrame,
 ) -> Truth:
-    universe = fold.asked_by(users.lazy().filter(TESTED))
-    # With a horizon a query may have relevant rows after the test window alone.
-    beyond = relevant.pairs.lazy().select(USER_ID)
-    queries = pl.concat([universe, fold.asked_by(beyond)]).unique().sort(USER_ID)
+    queries = universe = fold.asked_by(users.lazy().filter(TESTED))
+    if config.ground_truth.looks_ahead:
+        # With a horizon a query may have relevant rows after the test window alone.
+        beyond = fold.asked_by(relevant.pairs.lazy().select(USER_ID))
+        queries = pl.concat([universe, beyond]).unique().sort(USER_ID)
     queries, asked, sampled = sample_queries(
         queries, universe, config.sample_users, seed=config.seed
     )
@@ -287,7 +288,7 @@ def _count_repeats(
         mark = relevant_mark(config.ground_truth, schema, source="the log", cutoff=cutoff)
         inside = fold.test.filter(mark).select(USER_ID, ITEM_ID).unique()
         marked = pairs.coding.find(inside.collect(engine="streaming"))
-    asked = truth.pairs.join(truth.queries, on=QUERY_ID).select(USER_ID, ITEM_ID)
-    trained = relevant.filter(among(codes, pairs.trained))
-    leaked = asked.join(trained, on=(USER_ID, ITEM_ID), how="semi").height
+    # Few: the other way round all pairs would be joined with their users.
+    trained = relevant.filter(among(codes, pairs.trained)).join(truth.queries, on=USER_ID)
+    leaked = truth.pairs.join(trained, on=(QUERY_ID, ITEM_ID), how="semi").height
     return count_repeats(pairs, marked, leaked)
