@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recoeval.data.ordering import order_of
+
 __all__ = ["Firsts", "InOrder", "Numbering", "Numbers"]
 
 Numbers = NDArray[np.int32]
@@ -112,8 +114,8 @@ class Numbering:
     def sorted(self) -> InOrder:
         """Returns the ids in their order."""
         ids = self.ids()
-        order = ids.arg_sort()
-        return InOrder(ids.gather(order), order.to_numpy().astype(np.int64))
+        order = order_of(ids)
+        return InOrder(ids.gather(order), order)
 
     def number(self, ids: pl.Series) -> Numbers:
         """Returns the number of each id; new ids get one.

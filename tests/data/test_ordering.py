@@ -12,6 +12,7 @@ from recoeval.data.ordering import (
     has_repeats,
     in_order,
     is_in_order,
+    order_of,
     sort_pairs,
     starts_of,
 )
@@ -44,6 +45,14 @@ def assert_sorted(frame: pl.DataFrame) -> None:
 def test_pairs_are_sorted_as_by_the_plain_sort(first, second, data):
     pairs = st.tuples(IDS[first], IDS[second])
     assert_sorted(table(data.draw(st.lists(pairs, unique=True, max_size=30)), first, second))
+
+
+@pytest.mark.parametrize("kind", ["int", "text"])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_places_of_ids_in_their_order(kind, data):
+    ids = pl.Series(data.draw(st.lists(IDS[kind], unique=True, max_size=30)), dtype=DTYPES[kind])
+    assert ids.gather(order_of(ids)).equals(ids.sort())
 
 
 @pytest.mark.parametrize("bits", [0, 1, 2, 5, 8, 60])
