@@ -29,6 +29,7 @@ class ListBlock:
         queries: query_id of each list; distinct.
         starts: where each list starts, one more than there are lists.
         items: item_id of each row.
+        hashes: of the items.
         scores: score of each row; None where the lists have none.
         ranked: whether the rows came with ranks.
         disagreements: lists in which an item of a better rank has a lower score.
@@ -38,6 +39,7 @@ class ListBlock:
     queries: pl.Series
     starts: Ints
     items: pl.Series
+    hashes: NDArray[np.uint64]
     scores: pl.Series | None
     ranked: bool
     disagreements: int = 0
@@ -114,8 +116,9 @@ def block_of(
     disagreements = 0
     if ranked and scores is not None:
         disagreements = _disagreements(scores.to_numpy(), ends)
-    queries = rows[QUERY_ID][starts]
-    return ListBlock(queries, ends, rows[ITEM_ID], scores, ranked, disagreements, facts)
+    queries, items = rows[QUERY_ID][starts], rows[ITEM_ID]
+    hashes = items.hash().to_numpy()
+    return ListBlock(queries, ends, items, hashes, scores, ranked, disagreements, facts)
 
 
 def _together(rows: pl.DataFrame, tie: Tie) -> pl.DataFrame:

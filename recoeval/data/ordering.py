@@ -27,7 +27,6 @@ Ints = NDArray[np.int64]
 UInts = NDArray[np.uint64]
 
 _LONGEST: Final = 24
-_SLOTS: Final = 20
 
 
 def starts_of(ids: pl.Series) -> Ints:
@@ -110,15 +109,10 @@ def distinct(ids: pl.Series) -> pl.Series:
         ['a', 'b']
     """
     hashes = ids.hash().to_numpy()
-    # One row stands for all of its hash in a small table; few have another one's place there.
-    slots = (hashes >> np.uint64(64 - _SLOTS)).view(np.int64)
-    place = np.full(1 << _SLOTS, -1)
-    place[slots] = np.arange(len(ids))
-    others = np.flatnonzero(hashes[place[slots]] != hashes)
-    order = others[_order_of(hashes[others], 64)]
+    order = _order_of(hashes, 64)
     found = hashes[order]
     first = np.append(True, found[1:] != found[:-1])[: len(order)]
-    return ids.gather(np.concatenate((place[place >= 0], order[first])))
+    return ids.gather(order[first])
 
 
 def order_of(ids: pl.Series) -> Ints:

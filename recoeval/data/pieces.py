@@ -15,7 +15,7 @@ from recoeval.columns import QUERY_ID
 from recoeval.data.ordering import starts_of
 from recoeval.data.rowkeys import Ints
 
-__all__ = ["ROWS_AT_ONCE", "map_pieces"]
+__all__ = ["ROWS_AT_ONCE", "map_pieces", "work_on"]
 
 ROWS_AT_ONCE: Final = 1_000_000
 """Rows of a piece: some arrays of them fit the caches, and a thousand calls of polars cost
@@ -27,6 +27,7 @@ _FEW: Final = 50_000
 _PART: Final = "_part"
 
 Result = TypeVar("Result")
+Some = TypeVar("Some")
 Work = Callable[[pl.DataFrame, Ints | None], Result]
 
 
@@ -35,7 +36,7 @@ class _ScatteredError(Exception):
 
 
 def map_pieces(
-    lists: pl.LazyFrame,
+    lists: pl.LazyFrame | pl.DataFrame,
     work: Work[Result],
     merge: Callable[[list[Result]], Result],
     *,
@@ -48,7 +49,8 @@ def map_pieces(
     temporary folder, by a hash of their query.
 
     Args:
-        lists: with query_id, in any row order; a row of the result depends on one list alone.
+        lists: with query_id, in any row order; a row of the result depends on one list alone. A
+            table in memory is one piece.
         work: is given rows of whole lists, and where each list starts, or None where the rows are
             in any order. It may be called a second time with the same lists.
         merge: makes one result of several, so that few are held; their order is that of the pieces.
@@ -69,14 +71,18 @@ def map_pieces(
     def work_anyhow(rows: pl.DataFrame) -> Result:
         return work(rows, None)
 
-    few = lists.head(_FEW + 1).collect(engine="streaming")
-    if few.height <= min(_FEW, size):
+    if isinstance(lists, pl.DataFrame):
+        few, limit = lists, lists.height
+    else:
+        few, limit = lists.head(_FEW + 1).collect(engine="streaming"), min(_FEW, size)
+    if few.height <= limit:
         try:
             return [work_in_order(few)]
         except _ScatteredError:
             return [work_anyhow(few)]
+    lists = lists.lazy()
     try:
-        found = _merged(_work_on(_standing(lists, size), work_in_order, threads), merge)
+        found = _merged(work_on(_standing(lists, size), work_in_order, threads), merge)
         _refuse_scattered(pl.concat(heads))
     except _ScatteredError:
         # The second pass is no part of it: an error holds what the first one read.
@@ -86,7 +92,7 @@ def map_pieces(
     # Not in the generator: a folder would last as long as an error that holds it.
     with TemporaryDirectory(prefix="recoeval-") as folder:
         pieces = _gathered(lists, size, Path(folder))
-        return _merged(_work_on(pieces, work_anyhow, threads), merge)
+        return _merged(work_on(pieces, work_anyhow, threads), merge)
 
 
 def _refuse_scattered(heads: pl.Series) -> None:
@@ -108,10 +114,16 @@ def _merged(results: Iterable[Result], merge: Callable[[list[Result]], Result]) 
     return [*found, *([merge(waiting)] if waiting else [])]
 
 
-def _work_on(
-    pieces: Iterator[pl.DataFrame], work: Callable[[pl.DataFrame], Result], threads: int
+def work_on(
+    pieces: Iterator[Some], work: Callable[[Some], Result], threads: int
 ) -> Iterator[Result]:
-    """Yields the results in the order of the pieces; a few pieces are held at a time."""
+    """Yields the results in the order of the pieces; a few pieces are held at a time.
+
+    Args:
+        pieces: made in this thread, while others are worked on.
+        work: what to do with a piece.
+        threads: how many pieces are worked on at a time.
+    """
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Result]] = deque()
         try:

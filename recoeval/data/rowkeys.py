@@ -89,7 +89,10 @@ class Matches:
 
 
 def match_rows(
-    starts: Ints, items: pl.Series, pairs: Sequence[tuple[Ints, pl.Series]] = ()
+    starts: Ints,
+    items: pl.Series,
+    pairs: Sequence[tuple[Ints, pl.Series]] = (),
+    hashes: UInts | None = None,
 ) -> Matches:
     """Returns which rows are like others, or like pairs.
 
@@ -97,6 +100,7 @@ def match_rows(
         starts: where each list starts, one more than there are lists.
         items: item_id of each row.
         pairs: tables of pairs: the number of a list, item_id; in any order.
+        hashes: of the items; None: not known yet.
 
     Example:
         >>> wanted = np.array([1]), pl.Series([7])
@@ -104,7 +108,8 @@ def match_rows(
         >>> [each.tolist() for each in found]
         [[0], [2]]
     """
-    hashes, wanted = _hashes(items), [_hashes(ids) for _, ids in pairs]
+    hashes = _hashes(items) if hashes is None else hashes
+    wanted = [_hashes(ids) for _, ids in pairs]
     nothing = np.zeros(0, np.int64)
     again, found = [nothing], [[(nothing, nothing)] for _ in pairs]
     for lists in _of_like_lengths(np.diff(starts)):

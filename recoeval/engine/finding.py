@@ -88,7 +88,7 @@ class Asked:
         pairs = [table.of_lists(numbers) for table in tables.values()]
         items = [table.items for table in tables.values()]
         wanted = [(lists, ids[own]) for (lists, own), ids in zip(pairs, items, strict=True)]
-        found = match_rows(block.starts, block.items, wanted)
+        found = match_rows(block.starts, block.items, wanted, block.hashes)
         matched = {
             name: (own[index], rows)
             for name, (_, own), (index, rows) in zip(tables, pairs, found.found, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from recoeval.columns import (
     USER_ID,
 )
 from recoeval.data.delivery import Tie
+from recoeval.data.idset import IdSet
 from recoeval.data.listblocks import block_of
 from recoeval.data.listcheck import ListFacts
 from recoeval.data.pieces import map_pieces
@@ -255,27 +256,91 @@ class Scorer:
         Raises:
             DataError: rows that cannot be read, or no scores where a measure cuts by score.
         """
-        threads = min(threads, PIECES_AT_ONCE)
-        numbers = self.numbering.numbers((self.queries if queries is None else queries)[QUERY_ID])
+        items = IdSet() if with_items else None
+        whole = self.read(
+            lists, queries, what=what, tie=tie, depth=depth, items=items, threads=threads
+        )
+        scored = self.finish(
+            whole,
+            queries,
+            serves_cold_users=serves_cold_users,
+            serves_cold_items=serves_cold_items,
+            threads=threads,
+        )
+        return scored if items is None else replace(scored, items=items.values())
+
+    def read(
+        self,
+        lists: pl.LazyFrame | pl.DataFrame,
+        queries: pl.DataFrame | None = None,
+        *,
+        what: str = "lists",
+        tie: Tie = "ascending",
+        depth: int | None = None,
+        items: IdSet | None = None,
+        threads: int = 1,
+    ) -> Piece:
+        """Returns what scores read of lists; blocks of whole lists can be joined.
+
+        Args:
+            lists: as for `score`; a table in memory is not cut into pieces.
+            queries: the block of evaluated queries that they are for; None means all of them.
+            what: name of the lists in errors.
+            tie: as for `score`.
+            depth: as for `score`.
+            items: gets the items of all lists; None: nobody asks for them.
+            threads: pieces that are worked on at a time.
+
+        Raises:
+            DataError: as `score`.
+        """
+        numbers = self._numbers(queries)
         # The last one is that of -1: not evaluated.
         wanted = np.zeros(self.numbering.queries.height + 1, dtype=bool)
         wanted[numbers] = True
 
         def work(rows: pl.DataFrame, starts: Ints | None) -> Piece:
             block = block_of(rows, starts, what=what, tie=tie)
+            if items is not None:
+                items.add(block.items, block.hashes)
             own = self.numbering.numbers(block.queries)
             asked = np.where(wanted[own], own, -1)
-            return piece_of(block, asked, self.known, depth=depth, with_items=with_items)
+            return piece_of(block, asked, self.known, depth=depth)
 
         kept = [name for name in (RANK, SCORE) if name in lists.collect_schema()]
         rows = lists.select(QUERY_ID, ITEM_ID, *kept)
-        pieces = map_pieces(rows, work, join_pieces, threads=threads)
+        pieces = map_pieces(rows, work, join_pieces, threads=min(threads, PIECES_AT_ONCE))
         whole = join_pieces(pieces)
         refuse_missing_scores(whole.unscored, whole.rows, self.measures)
+        return whole
+
+    def finish(
+        self,
+        whole: Piece,
+        queries: pl.DataFrame | None = None,
+        *,
+        serves_cold_users: bool = True,
+        serves_cold_items: bool = True,
+        threads: int = 1,
+    ) -> Scored:
+        """Returns the tables of queries.
+
+        Args:
+            whole: what scores read of all lists of these queries.
+            queries: as for `score`.
+            serves_cold_users: whether the generator can serve users without a train row.
+            serves_cold_items: whether it can list items without one.
+            threads: blocks of queries that are worked on at a time.
+        """
         causes = self.causes.of_generator(
             cold_users=serves_cold_users, cold_items=serves_cold_items
         )
-        return self._scored(whole, numbers, causes, threads)
+        threads = min(threads, PIECES_AT_ONCE)
+        return self._scored(whole, self._numbers(queries), causes, threads)
+
+    def _numbers(self, queries: pl.DataFrame | None) -> Ints:
+        """Returns the numbers of a block of queries; None means all of them."""
+        return self.numbering.numbers((self.queries if queries is None else queries)[QUERY_ID])
 
     def _scored(self, whole: Piece, numbers: Ints, causes: Causes, threads: int) -> Scored:
         """Returns the tables of queries.
@@ -309,7 +374,6 @@ class Scorer:
             whole.facts,
             whole.lists,
             whole.strangers,
-            whole.items,
         )
 
 

@@ -12,7 +12,6 @@ import polars as pl
 from recoeval.columns import BUCKET, BUCKET_BY, ITEM_ID, QUERY_ID, SCORE
 from recoeval.data.listblocks import ListBlock
 from recoeval.data.listcheck import ListFacts, add_facts
-from recoeval.data.ordering import distinct
 from recoeval.data.rowkeys import Ints, PairIndex
 from recoeval.engine.finding import Asked, Found, find, merge
 from recoeval.engine.listed import count_listed, cuts_of
@@ -62,7 +61,6 @@ class Piece:
         strangers: lists that nobody asked for.
         unscored: rows of asked lists without a score.
         rows: rows of asked lists.
-        items: the distinct items of all lists; None: nobody asked for them.
     """
 
     found: Found
@@ -74,17 +72,9 @@ class Piece:
     strangers: int
     unscored: int
     rows: int
-    items: pl.Series | None = None
 
 
-def piece_of(
-    block: ListBlock,
-    numbers: Ints,
-    known: Known,
-    *,
-    depth: int | None,
-    with_items: bool = False,
-) -> Piece:
+def piece_of(block: ListBlock, numbers: Ints, known: Known, *, depth: int | None) -> Piece:
     """Returns what scores read of a block of lists.
 
     Args:
@@ -92,7 +82,6 @@ def piece_of(
         numbers: query number of each; -1: not asked for.
         known: what they are held against.
         depth: where the lists end; the row after it is read by nothing but the test for ties.
-        with_items: whether the items of the lists are asked for.
     """
     asked = Asked.of(block, numbers, known.pairs, depth)
     found = find(asked, drop_seen=known.drop_seen)
@@ -118,7 +107,6 @@ def piece_of(
         int((~own).sum()),
         unscored,
         int(asked.lengths.sum()),
-        distinct(block.items) if with_items else None,
     )
 
 
@@ -158,7 +146,6 @@ def join_pieces(pieces: Sequence[Piece]) -> Piece:
     keys = (BUCKET_BY, BUCKET, ITEM_ID)
     if listed.height:
         listed = listed.group_by(keys, maintain_order=True).agg(pl.exclude(keys).sum())
-    items = [each.items for each in pieces if each.items is not None]
     return Piece(
         merge([each.found for each in pieces]),
         pl.concat([each.sums for each in pieces]),
@@ -169,5 +156,4 @@ def join_pieces(pieces: Sequence[Piece]) -> Piece:
         sum(each.strangers for each in pieces),
         sum(each.unscored for each in pieces),
         sum(each.rows for each in pieces),
-        distinct(pl.concat(items)) if items else None,
     )

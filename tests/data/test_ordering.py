@@ -130,11 +130,8 @@ def test_where_runs_start():
     assert starts_of(pl.Series([None, None, 1])).tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("slots", [1, 20])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(st.integers(-3, 9), max_size=30), text=st.booleans())
-def test_each_id_once(monkeypatch, slots, values, text):
-    monkeypatch.setattr(ordering, "_SLOTS", slots)
+def test_each_id_once(values, text):
     ids = pl.Series(values, dtype=pl.Int64)
     if text:
         ids = ids.cast(pl.String) + "é"

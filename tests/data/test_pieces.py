@@ -308,3 +308,19 @@ def test_few_rows_are_one_piece(scattered: bool, monkeypatch: pytest.MonkeyPatch
     (found,) = map_pieces(frame.lazy(), work, pl.concat)
     assert found.equals(frame)
     assert seen == [scattered]
+
+
+@pytest.mark.parametrize("scattered", [False, True])
+def test_a_table_in_memory_is_one_piece(scattered: bool, folder: Path) -> None:
+    frame = STANDING.sample(fraction=1.0, shuffle=True, seed=1) if scattered else STANDING
+    seen = []
+
+    def work(rows: pl.DataFrame, starts: np.ndarray | None) -> pl.DataFrame:
+        seen.append(None if starts is None else starts.tolist())
+        return rows
+
+    (found,) = map_pieces(frame, work, pl.concat, size=2)
+    assert found.equals(frame)
+    ends = np.cumsum(list(LENGTHS.values()))
+    assert seen == [None if scattered else [0, *ends[:-1].tolist()]]
+    assert left_in(folder) == []
