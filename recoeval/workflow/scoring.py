@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import polars as pl
 
@@ -14,8 +15,12 @@ from recoeval.analysis.results import Evaluation
 from recoeval.columns import ITEM_ID, QUERY_ID, QUOTA, RANK, RELEVANT
 from recoeval.data.common_ids import LIST_REMEDIES, require_overlap, unlike_types
 from recoeval.data.failures import gist, reading
+from recoeval.data.listcheck import checking
+from recoeval.data.ordering import starts_of
+from recoeval.data.pieces import work_on
 from recoeval.data.queries import blocks_of
 from recoeval.engine.local import Scored
+from recoeval.engine.piece import Piece, join_pieces
 from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
 from recoeval.generators.base import Fitted, Generator
 from recoeval.generators.precomputed import Files, Precomputed
@@ -29,7 +34,7 @@ from recoeval.workflow.store import RunDirectory
 __all__ = ["Channel", "Work"]
 
 ROWS_AT_ONCE = 2_000_000
-"""Rows of trained lists in memory at a time: deep lists come in smaller blocks."""
+"""Rows of a block of trained lists, of which three are held: deep lists have smaller ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,23 @@ class Channel:
     parts: tuple[Scored, ...]
     counts: Mapping[str, int]
     audited: AuditedLists
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """The lists of a block of queries.
+
+    Args:
+        queries: how many.
+        piece: what scores read of the lists.
+        lists: as they are stored.
+        lists_made: how many lists these are.
+    """
+
+    queries: int
+    piece: Piece
+    lists: pl.DataFrame
+    lists_made: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,30 +108,47 @@ class Work:
     def _recommend(
         self, name: str, fitted: Fitted, generator: Generator, advance: Callable[[int], None]
     ) -> Channel:
-        """Returns what a trained generator gives; only one block of lists is held at a time."""
-        queries = self.prepared.truth.queries
-        depth, parts, rows, lists_made = self._depth(), [], 0, 0
+        """Returns what a trained generator gives; a block is made while another one is scored."""
+        queries, scorer = self.prepared.truth.queries, self.evaluator.scorer
+        depth, pieces, rows, lists_made = self._depth(), [], 0, 0
         # The row after the end tells whether the last one is tied, and nothing else.
         asked = depth + any(each.metric.title == "tie_share" for each in self._measured)
         size = max(1, min(generator.block or queries.height, ROWS_AT_ONCE // asked))
-        for block in blocks_of(queries, size):
-            delivered = fitted.recommend(block, asked).collect()
-            scored = self.evaluator.score(
-                delivered.lazy(),
-                block,
-                depth=depth,
-                serves_cold_users=generator.serves_cold_users,
-                serves_cold_items=generator.serves_cold_items,
-            )
-            lists = delivered.filter(pl.col(RANK) <= depth)
+        made = (
+            (block, fitted.recommend(block, asked).collect()) for block in blocks_of(queries, size)
+        )
+        # One thread: lists take as long to make as to score, and more blocks would be held.
+        for block in work_on(made, partial(self._look_at, depth=depth), threads=1):
             if self.directory is not None and self.config.output.recommendations:
-                self.directory.write_lists(name, lists, fold=self.prepared.fold.number)
-            parts.append(scored)
-            rows += lists.height
-            lists_made += lists[QUERY_ID].n_unique()
-            advance(block.height)
+                self.directory.write_lists(name, block.lists, fold=self.prepared.fold.number)
+            pieces.append(block.piece)
+            rows += block.lists.height
+            lists_made += block.lists_made
+            advance(block.queries)
+        scored = scorer.finish(
+            join_pieces(pieces),
+            queries,
+            serves_cold_users=generator.serves_cold_users,
+            serves_cold_items=generator.serves_cold_items,
+            threads=self.prepared.train.threads,
+        )
         counts = {"rows": rows, "lists": lists_made}
-        return Channel(tuple(parts), counts, _served_by(generator))
+        return Channel((scored,), counts, _served_by(generator))
+
+    def _look_at(self, made: tuple[pl.DataFrame, pl.DataFrame], depth: int) -> _Block:
+        """Returns a block of queries with what scores read of its lists.
+
+        Args:
+            made: the queries, and their lists as they were delivered.
+            depth: where the lists end.
+        """
+        queries, delivered = made
+        with checking(delivered.lazy(), what="lists"):
+            piece = self.evaluator.scorer.read(delivered, queries, depth=depth)
+        deep = (delivered[RANK] > depth).any()
+        lists = delivered.filter(pl.col(RANK) <= depth) if deep else delivered
+        heads = lists[QUERY_ID][starts_of(lists[QUERY_ID])]
+        return _Block(queries.height, piece, lists, heads.n_unique())
 
     def _read(self, name: str, files: Files, generator: Generator) -> Channel:
         """Returns what lists from files give; they are checked, and never held whole."""
