@@ -183,17 +183,20 @@ def ranked_lists(
         scores: of the same shape.
         lengths: how many entries of each row are real.
     """
-    real = np.arange(positions.shape[1]) < lengths[:, None]
-    ranks = np.broadcast_to(np.arange(1, positions.shape[1] + 1), positions.shape)
+    height, width = positions.shape
+    ranks = np.tile(np.arange(1, width + 1), height)
+    listed, known = positions.ravel(), scores.ravel()
+    if (lengths < width).any():
+        real = (np.arange(width) < lengths[:, None]).ravel()
+        ranks, listed, known = ranks[real], listed[real], known[real]
     # Polars gathers by its own UInt32; other numbers are cast and checked first.
-    rows = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)
-    listed = positions[real].astype(np.uint32)
+    rows = np.repeat(np.arange(height, dtype=np.uint32), lengths)
     return pl.LazyFrame(
         {
             c.QUERY_ID: query_ids.gather(pl.Series(rows)),
-            c.ITEM_ID: items.gather(pl.Series(listed)),
-            c.RANK: ranks[real],
-            c.SCORE: scores[real],
+            c.ITEM_ID: items.gather(pl.Series(listed.astype(np.uint32))),
+            c.RANK: ranks,
+            c.SCORE: known,
         },
         schema_overrides={c.RANK: pl.Int64, c.SCORE: pl.Float64},
     )

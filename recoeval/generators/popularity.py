@@ -95,7 +95,7 @@ class _Ranking:
         width = min(k, len(self.items))
         rows, seen, counts = self.seen.of(queries[c.USER_ID])
         positions = _unseen(rows, seen, counts, width)
-        scores = self.scores[np.minimum(positions, len(self.items) - 1)]
+        scores = self.scores.take(positions, mode="clip")
         lengths = np.minimum(width, len(self.items) - counts)
         return ranked_lists(queries[c.QUERY_ID], self.items, positions, scores, lengths)
 
@@ -110,4 +110,8 @@ def _unseen(rows: Ints, seen: Positions, counts: Ints, width: int) -> Ints:
     above = seen - within
     near = above < width
     moves = np.bincount(rows[near] * width + above[near], minlength=len(counts) * width)
-    return np.arange(width) + np.cumsum(moves.reshape(len(counts), width), axis=1)
+    # In one place: a new array of a block costs as much as its numbers.
+    positions = moves.reshape(len(counts), width)
+    np.cumsum(positions, axis=1, out=positions)
+    positions += np.arange(width)
+    return positions
