@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import recoeval as rv
+from recoeval.workflow import scoring
 
 TRAIN = [(9, item, 1) for item in (1, 2, 3, 4)] + [(user, 9, 1) for user in (1, 2, 3)]
 TEST = [(1, 2, 9), (2, 1, 9), (2, 3, 9), *((3, item, 9) for item in (1, 2, 3, 4))]
@@ -58,6 +59,20 @@ def test_asking_for_ties_changes_no_other_number(tmp_path: Path) -> None:
     assert stored(asked).equals(stored(plain))
     assert stored(plain)["rank"].to_list() == [1, 1, 1]
     assert asked.manifest["lists"] == plain.manifest["lists"]
+
+
+def test_blocks_of_queries_change_no_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = evaluated(tmp_path, metrics=[*OTHERS, "tie_share", "seen_share"], k=[1, 3])
+    # One query a block.
+    monkeypatch.setattr(scoring, "ROWS_AT_ONCE", 1)
+    cut = evaluated(tmp_path, metrics=[*OTHERS, "tie_share", "seen_share"], k=[1, 3])
+    for table in ("summary", "per_query", "hits", "lost", "loss"):
+        assert getattr(cut, table).equals(getattr(plain, table)), table
+    assert stored(cut).equals(stored(plain))
+    assert cut.manifest["lists"] == plain.manifest["lists"]
+    assert cut.manifest["lists"]["popularity"] == {"rows": 9, "lists": 3}
 
 
 @pytest.mark.parametrize("k", [1, 3, 4])
