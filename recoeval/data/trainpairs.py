@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from recoeval.columns import ITEM_ID, TIMESTAMP, TRAIN_USERS, USER_ID
 from recoeval.data.lookup import ROOM, Lookup, pick
-from recoeval.data.numbering import Firsts, InOrder, Numbering
+from recoeval.data.numbering import Firsts, InOrder, Numbering, Numbers
 from recoeval.data.rowkeys import Ints
 
 __all__ = [
@@ -217,17 +218,23 @@ def number_rows(
         bits = bits * 2 + mark.fill_null(False).cast(pl.UInt8)
     columns = _IDS if first is None else (*_IDS, TIMESTAMP)
     wanted = rows.select(*columns, bits.alias(_MARKS))
-    found = []
-    for batch in wanted.collect_batches(maintain_order=False, engine="streaming"):
-        item = items.number(batch[ITEM_ID])
-        codes = users.number(batch[USER_ID]).astype(np.uint64)
-        codes <<= np.uint64(_BITS)
-        codes |= item.view(np.uint32)
-        codes <<= np.uint64(len(marks))
-        codes |= batch[_MARKS].to_numpy()
+
+    def number_items(batch: pl.DataFrame) -> Numbers:
+        numbers = items.number(batch[ITEM_ID])
         if first is not None:
-            first.see(item, batch[TIMESTAMP])
-        found.append(codes)
+            first.see(numbers, batch[TIMESTAMP])
+        return numbers
+
+    found = []
+    with ThreadPoolExecutor(1) as beside:
+        for batch in wanted.collect_batches(maintain_order=False, engine="streaming"):
+            of_items = beside.submit(number_items, batch)
+            codes = users.number(batch[USER_ID]).astype(np.uint64)
+            codes <<= np.uint64(_BITS)
+            codes |= of_items.result().view(np.uint32)
+            codes <<= np.uint64(len(marks))
+            codes |= batch[_MARKS].to_numpy()
+            found.append(codes)
     return found
 
 

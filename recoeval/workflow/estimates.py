@@ -33,16 +33,16 @@ class Rate:
     megabytes: float
 
 
-# The stages of a run in its manifest, by millions of their rows: a log of 5 M rows, lists of 10 M,
-# from one run on a busy machine with CPU scaled to two cores, memory partly judged, ALS from its
-# own benchmark. To be fitted anew from `scripts/bench log`. They decide nothing.
-READ: Final = Rate(0.25, 20)
-SPLIT: Final = Rate(0.6, 20)
-AUDIT: Final = Rate(0.55, 40)
-FIT: Final = Rate(0.25, 10)
-LISTS: Final = Rate(0.25, 20)
-FILES: Final = Rate(0.15, 45)
-SUMMARY: Final = Rate(6, 500)
+# The stages of a run in its manifest, by millions of their rows: those of `scripts/bench log` (a
+# log of 50 M rows, lists of 100 M), and a fifth more time for busy machines; ALS from its own
+# benchmark. They decide nothing.
+READ: Final = Rate(0.1, 24)
+SPLIT: Final = Rate(0.35, 28)
+AUDIT: Final = Rate(0.13, 45)
+FIT: Final = Rate(0.015, 20)
+LISTS: Final = Rate(0.05, 10)
+FILES: Final = Rate(0.065, 22)
+SUMMARY: Final = Rate(0.8, 500)
 ALS_FIT: Final = Rate(5, 120)
 ALS_LISTS: Final = Rate(1.7, 120)
 """Of ALS with 64 factors and 15 iterations; its lists with 64 factors."""
