@@ -12,7 +12,7 @@ from recoeval.errors import DataError, Problem, some
 __all__ = ["LIST_REMEDIES", "examples_of", "overlap", "require_overlap", "unlike_types"]
 
 _LOST: Final = "(zeros in front that a file has lost do not come back)"
-_SOME: Final = 100_000
+_SOME: Final = (1_000, 100_000)
 LIST_REMEDIES: Final = {
     QUERY_ID: f": user_id_type: text {_LOST}",
     ITEM_ID: f": item_id_type: text {_LOST}",
@@ -87,7 +87,7 @@ def overlap(rows: pl.LazyFrame, other: pl.LazyFrame, column: str = ITEM_ID) -> b
     """Returns whether two tables have an id in common."""
     ours, theirs = rows.select(column), other.select(column)
     # The first rows nearly always tell, and cost nothing.
-    for one, two in ((ours.head(_SOME), theirs.head(_SOME)), (ours, theirs)):
+    for one, two in (*((ours.head(size), theirs.head(size)) for size in _SOME), (ours, theirs)):
         common = one.join(two, on=column, how="semi").head(1)
         if common.collect(engine="streaming").height:
             return True

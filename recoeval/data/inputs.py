@@ -133,25 +133,17 @@ def read_truth(truth: object) -> AskedTruth:
     with reading("truth"):
         frame = rows.select(*ids, *schema.keys() & {GAIN}).collect(engine="streaming")
     _refuse_nulls(frame.select(pl.col(ids).null_count()), "truth")
-    frame = _with_gain(frame)
     counts["truth_rows"] = frame.height
+    if GAIN in frame.columns:
+        frame = _worth(frame, graded=graded)
     if graded:
-        relevant = frame.filter(pl.col(GAIN) > 0)
-        counts["grades_not_relevant"] = frame.height - relevant.height
-        frame = relevant
+        counts["grades_not_relevant"] = counts["truth_rows"] - frame.height
     if frame.is_empty():
         raise DataError(Problem("no relevant rows", "truth"))
-    bad = frame.filter(~is_worth(GAIN))
-    if bad.height:
-        raise DataError(
-            Problem(
-                f"{bad.height} gains are null, not positive or infinite, "
-                f"e.g. {some(bad[GAIN].to_list())}; a gain is > 0",
-                f"truth.{GAIN}",
-            )
-        )
     query = ids[0]
     frame = sort_pairs(frame, query, ITEM_ID)
+    if GAIN not in frame.columns:
+        frame = frame.with_columns(pl.lit(1.0).alias(GAIN))
     if len(ids) == 2:
         asked = frame[query].gather(starts_of(frame[query]))
         queries = pl.DataFrame({QUERY_ID: asked, USER_ID: asked})
@@ -165,14 +157,29 @@ def read_truth(truth: object) -> AskedTruth:
     return AskedTruth(pairs, queries, counts)
 
 
-def _with_gain(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with their gain as Float64; 1 where the truth has none."""
-    dtype = rows.schema.get(GAIN)
-    if dtype is None:
-        return rows.with_columns(pl.lit(1.0).alias(GAIN))
+def _worth(rows: pl.DataFrame, *, graded: bool) -> pl.DataFrame:
+    """Returns the rows with their gain as Float64, > 0.
+
+    Args:
+        rows: with gain.
+        graded: whether rows with another gain are not relevant; else they are an error.
+    """
+    dtype = rows.schema[GAIN]
     if not (dtype.is_numeric() or dtype == pl.Null):
         raise DataError(Problem(f"{dtype_name(dtype)}; expected numbers", f"truth.{GAIN}"))
-    return rows.with_columns(as_printed(GAIN, dtype))
+    rows = rows.with_columns(as_printed(GAIN, dtype))
+    if graded:
+        rows = rows.filter(pl.col(GAIN) > 0)
+    bad = rows.filter(~is_worth(GAIN))
+    if bad.height:
+        raise DataError(
+            Problem(
+                f"{bad.height} gains are null, not positive or infinite, "
+                f"e.g. {some(bad[GAIN].to_list())}; a gain is > 0",
+                f"truth.{GAIN}",
+            )
+        )
+    return rows
 
 
 def _qrels(truth: object) -> pl.LazyFrame | None:

@@ -89,6 +89,9 @@ def mean_runs(rows: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -
     changed = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
     first = pl.int_range(pl.len()) == 0
     starts = np.flatnonzero(rows.select(pl.any_horizontal(*changed, first)).to_series().to_numpy())
+    if len(starts) == rows.height:
+        # Nothing to add up: the most frequent case, a query a user.
+        return rows.select(*keys, pl.col(columns).cast(pl.Float64).fill_nan(None))
     heads = rows.select(pl.col(keys).gather(starts))
     run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, rows.height)))
     means = []

@@ -30,7 +30,7 @@ from recoeval.metrics.base import DELIVERED, Measure
 
 __all__ = ["Part"]
 
-KEYS_AT_ONCE = 100_000
+KEYS_AT_ONCE = 50_000
 """Rows that are scored together: tables of one row a query are wide."""
 
 

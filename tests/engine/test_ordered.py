@@ -69,6 +69,14 @@ def test_means_of_integers_are_floats():
     assert found["share"][1] == pytest.approx(math.fsum([0.1] * 3) / 3)
 
 
+def test_runs_of_one_row_have_the_means_that_longer_runs_have():
+    alone = pl.DataFrame({"u": [1, 2, 3], "x": [0.1, None, math.nan], "n": [3, 4, 5]})
+    twice = pl.concat([alone, alone]).sort("u")
+    found = mean_runs(alone, ["u"], ["x", "n"])
+    assert found.rows() == [(1, 0.1, 3.0), (2, None, 4.0), (3, None, 5.0)]
+    assert found.equals(mean_runs(twice, ["u"], ["x", "n"]), null_equal=True)
+
+
 def test_a_run_ends_where_one_of_its_keys_changes():
     # A key without a value is one as well.
     rows = pl.DataFrame({"q": [None, None, "a", "a", None], "u": [1, 1, 1, 2, 2], "x": range(5)})
