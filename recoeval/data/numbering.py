@@ -47,9 +47,9 @@ class InOrder:
         return InOrder(self.ids.filter(pl.Series(kept)), self.numbers[kept])
 
     def places(self) -> Numbers:
-        """Returns the place of each number in the order of the ids."""
-        places = np.empty(len(self.numbers), np.int32)
-        places[self.numbers] = np.arange(len(places), dtype=np.int32)
+        """Returns the place of each number in the order of the ids; of others anything."""
+        places = np.zeros(int(self.numbers.max(initial=-1)) + 1, np.int32)
+        places[self.numbers] = np.arange(len(self.numbers), dtype=np.int32)
         return places
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
@@ -19,11 +19,9 @@ from recoeval.data.rowkeys import Ints
 __all__ = [
     "Codes",
     "Coding",
-    "Repeats",
     "TrainPairs",
     "among",
     "code_in_order",
-    "count_repeats",
     "find_train_pairs",
     "key_of",
     "number_rows",
@@ -38,6 +36,7 @@ _BITS: Final = 31
 _ITEM: Final = np.uint64(2**_BITS - 1)
 _IDS: Final = (USER_ID, ITEM_ID)
 _MARKS: Final = "marks"
+_AT_ONCE: Final = 100_000
 _USER_CODE: Final = "user code"
 _ITEM_CODE: Final = "item code"
 
@@ -91,12 +90,18 @@ class Coding:
         Args:
             pairs: user_id, item_id; any ids.
         """
-        of_users, of_items = Lookup.of(self.users), Lookup.of(self.items)
-        if of_users is not None and of_items is not None:
-            user, item = of_users.find(pairs[USER_ID]), of_items.find(pairs[ITEM_ID])
-            codes = pl.Series("code", (user << _BITS | item).view(np.uint64))
-            known = (user >= 0) & (item >= 0)
-            return codes if known.all() else codes.set(pl.Series(~known), None)
+        tables = Lookup.of(self.users), Lookup.of(self.items)
+        if tables[0] is not None and tables[1] is not None:
+            codes, known = np.empty(pairs.height, np.uint64), np.empty(pairs.height, bool)
+            for part in _parts(pairs.height):
+                user, item = (
+                    tables[0].find(pairs[USER_ID][part]),
+                    tables[1].find(pairs[ITEM_ID][part]),
+                )
+                codes[part] = (user << _BITS | item).view(np.uint64)
+                known[part] = (user >= 0) & (item >= 0)
+            found = pl.Series("code", codes)
+            return found if known.all() else found.set(pl.Series(~known), None)
         users, items = self._numbers(pl.col(USER_ID), pl.col(ITEM_ID))
         return (
             pairs.lazy()
@@ -107,10 +112,26 @@ class Coding:
             .collect(engine="streaming")["code"]
         )
 
-    def decode(self, codes: Codes) -> pl.DataFrame:
-        """Returns user_id, item_id of pairs."""
-        users, items = unpack(codes)
-        return pl.DataFrame({USER_ID: pick(self.users, users), ITEM_ID: pick(self.items, items)})
+    def decode(self, codes: Codes, kept: NDArray[np.bool_] | None = None) -> pl.DataFrame:
+        """Returns user_id, item_id of pairs.
+
+        Args:
+            codes: of the pairs.
+            kept: which of them are asked for; None: all.
+        """
+        ids = (self.users, self.items)
+        if any(each.dtype != pl.Int64 for each in ids):
+            own = codes if kept is None else codes[kept]
+            found = [pick(*each) for each in zip(ids, unpack(own), strict=True)]
+            return pl.DataFrame(dict(zip(_IDS, found, strict=True)))
+        known, end = [each.to_numpy() for each in ids], 0
+        columns = np.empty((2, len(codes) if kept is None else int(kept.sum())), np.int64)
+        for part in _parts(len(codes)):
+            own = codes[part] if kept is None else codes[part][kept[part]]
+            start, end = end, end + len(own)
+            for column, of_column, numbers in zip(columns, known, unpack(own), strict=True):
+                of_column.take(numbers, out=column[start:end], mode="clip")
+        return pl.DataFrame(dict(zip(_IDS, columns, strict=True)))
 
     def users_of(self, codes: Codes, marks: int = 0) -> Ints:
         """Returns how many sorted codes each user has.
@@ -155,8 +176,10 @@ class TrainPairs:
     def popularity(self) -> pl.DataFrame:
         """Returns item_id, train_users (Int64 >= 1), sorted; every item with a train row."""
         items = self.coding.items
-        users = np.bincount((self.trained & _ITEM).astype(np.int64), minlength=len(items))
-        table = pl.DataFrame({ITEM_ID: items, TRAIN_USERS: users.astype(np.int64)})
+        users = np.zeros(len(items), np.int64)
+        for part in _parts(len(self.trained)):
+            users += np.bincount(unpack(self.trained[part])[1], minlength=len(items))
+        table = pl.DataFrame({ITEM_ID: items, TRAIN_USERS: users})
         return table.filter(pl.col(TRAIN_USERS) > 0)
 
     def seen_of(self, users: pl.Series) -> pl.LazyFrame:
@@ -164,26 +187,8 @@ class TrainPairs:
         asked = self.coding.users.is_in(users.implode()).to_numpy()
         if asked.all():
             return self.coding.decode(self.seen).lazy()
-        return self.coding.decode(self.seen[asked[self.seen >> np.uint64(_BITS)]]).lazy()
-
-
-@dataclass(frozen=True, slots=True)
-class Repeats:
-    """How many relevant pairs are known from the train window.
-
-    Args:
-        pairs: distinct relevant pairs of the test window, before any policy.
-        trained: those with a train row.
-        before: those with any row of the train window.
-        seen: those that lists may not contain again.
-        truth_trained: relevant pairs of queries, after all policies, with a train row.
-    """
-
-    pairs: int
-    trained: int
-    before: int
-    seen: int
-    truth_trained: int
+        counts = self.coding.users_of(self.seen)
+        return self.coding.decode(self.seen, np.repeat(asked, counts)).lazy()
 
 
 def unpack(codes: Codes) -> tuple[Ints, Ints]:
@@ -296,63 +301,48 @@ def pairs_of_rows(rows: pl.LazyFrame) -> TrainPairs:
     if all(schema[name] == pl.Int64 for name in _IDS):
         count, *found = rows.select(pl.len().alias("/"), *ends).collect(engine="streaming").row(0)
         first, least, last, most = found
-        span = max(last - first, most - least) + 1
-        if span <= min(ROOM * count, 2**_BITS):
-            return _pairs_of_integers(rows, first, least, most - least + 1)
+        spans = last - first + 1, most - least + 1
+        if max(spans) <= min(ROOM * count, 2**_BITS):
+            return _pairs_of_integers(rows, first, least, *spans)
     users, items = Numbering(), Numbering()
     found = number_rows(rows, users, items)
-    coding, codes = code_in_order(found, users.sorted(), items.sorted())
-    distinct = _distinct(codes)
-    return TrainPairs(coding, codes, distinct, distinct, coding.users_of(codes))
+    return _all_trained(*code_in_order(found, users.sorted(), items.sorted()))
 
 
-def _pairs_of_integers(rows: pl.LazyFrame, first: int, least: int, span: int) -> TrainPairs:
+def _pairs_of_integers(
+    rows: pl.LazyFrame, first: int, least: int, users: int, items: int
+) -> TrainPairs:
     """Returns the pairs of integer ids that lie close together, from one pass over the rows.
 
     Args:
         rows: user_id, item_id.
         first: the smallest user_id.
         least: the smallest item_id.
-        span: from it to the largest.
+        users: from the smallest user_id to the largest.
+        items: from the smallest item_id to the largest.
     """
+    starts, spans = (first, least), (users, items)
+    present = [np.zeros(span, dtype=bool) for span in spans]
     found = []
     for batch in rows.select(_IDS).collect_batches(maintain_order=False, engine="streaming"):
-        user, item = batch[USER_ID].to_numpy() - first, batch[ITEM_ID].to_numpy() - least
+        user, item = (
+            batch[name].to_numpy() - start for name, start in zip(_IDS, starts, strict=True)
+        )
+        present[0][user], present[1][item] = True, True
         found.append((user << _BITS | item).view(np.uint64))
-    codes = np.concatenate(found)
-    del found
-    codes.sort()
-    # By now they are distances from the smallest ids; those that no row has are left out.
-    users = codes >> np.uint64(_BITS)
-    new = np.ones(len(users), dtype=bool)
-    np.not_equal(users[1:], users[:-1], out=new[1:])
-    items = (codes & _ITEM).view(np.int64)
-    present = np.zeros(span, dtype=bool)
-    present[items] = True
-    coding = Coding(
-        pl.Series(USER_ID, users[new].view(np.int64) + first),
-        pl.Series(ITEM_ID, np.flatnonzero(present) + least),
-    )
-    starts = np.flatnonzero(new)
-    counts = np.diff(starts, append=len(codes))
-    users = np.repeat(np.arange(len(starts), dtype=np.uint64), counts)
-    users <<= np.uint64(_BITS)
-    users |= (np.cumsum(present) - 1)[items].view(np.uint64)
-    distinct = _distinct(users)
-    return TrainPairs(coding, users, distinct, distinct, counts)
+    # Ids are numbered by their distance from the smallest one; some distances nobody has.
+    numbers = [np.flatnonzero(each) for each in present]
+    known = [
+        InOrder(pl.Series(name, each + start), each)
+        for name, each, start in zip(_IDS, numbers, starts, strict=True)
+    ]
+    return _all_trained(*code_in_order(found, *known))
 
 
-def count_repeats(pairs: TrainPairs, marked: pl.Series, truth_trained: int) -> Repeats:
-    """Returns how many relevant pairs are known from the train window.
-
-    Args:
-        pairs: those of the train window.
-        marked: codes of the distinct pairs of the relevant rows of the test window.
-        truth_trained: relevant pairs of queries, after all policies, with a train row.
-    """
-    known = (pairs.trained, pairs.every, pairs.seen)
-    trained, before, seen = (int(among(marked, codes).sum()) for codes in known)
-    return Repeats(len(marked), trained, before, seen, truth_trained)
+def _all_trained(coding: Coding, codes: Codes) -> TrainPairs:
+    """Returns the pairs of sorted codes of train rows."""
+    distinct = _distinct(codes)
+    return TrainPairs(coding, codes, distinct, distinct, coding.users_of(codes))
 
 
 def among(found: pl.Series, codes: Codes) -> pl.Series:
@@ -364,17 +354,35 @@ def among(found: pl.Series, codes: Codes) -> pl.Series:
     """
     if not len(codes):
         return pl.repeat(False, len(found), eager=True)
-    wanted = found.fill_null(0).to_numpy()
-    # In order: searches that jump about miss the cache each time.
-    order = np.argsort(wanted)
-    at = np.minimum(np.searchsorted(codes, wanted[order]), len(codes) - 1)
-    known = np.empty(len(wanted), bool)
-    known[order] = codes[at] == wanted[order]
+    # What stands for null leaves sorted codes sorted.
+    wanted = found.fill_null(strategy="forward").fill_null(0).to_numpy()
+    if (wanted[1:] >= wanted[:-1]).all():
+        known = _are_in(wanted, codes)
+    else:
+        # In order: searches that jump about miss the cache each time.
+        order = np.argsort(wanted)
+        known = np.empty(len(wanted), bool)
+        known[order] = _are_in(wanted[order], codes)
     return pl.Series(known) & found.is_not_null()
+
+
+def _are_in(wanted: Codes, codes: Codes) -> NDArray[np.bool_]:
+    """Returns whether each of some codes is one of sorted codes, at least one."""
+    known = np.empty(len(wanted), bool)
+    for part in _parts(len(wanted)):
+        at = np.minimum(np.searchsorted(codes, wanted[part]), len(codes) - 1)
+        known[part] = codes[at] == wanted[part]
+    return known
+
+
+def _parts(size: int) -> Iterator[slice]:
+    """Yields slices of rows: in memory that is new each time, they would cost twice as much."""
+    for first in range(0, size, _AT_ONCE):
+        yield slice(first, first + _AT_ONCE)
 
 
 def _distinct(codes: Codes) -> Codes:
     """Returns each of sorted codes once."""
     new = np.ones(len(codes), bool)
     np.not_equal(codes[1:], codes[:-1], out=new[1:])
-    return codes[new]
+    return codes if new.all() else codes[new]

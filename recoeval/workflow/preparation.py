@@ -22,15 +22,14 @@ from recoeval.columns import (
 from recoeval.data.background import Background
 from recoeval.data.exposures import Exposed, find_exposed
 from recoeval.data.failures import reading
+from recoeval.data.repeats import Repeats, count_repeats
 from recoeval.data.rules import compile_rule
 from recoeval.data.sampling import sample_queries
 from recoeval.data.sides import Sides, SplitReport, look_at_sides
 from recoeval.data.splits import since
 from recoeval.data.trainpairs import (
-    Repeats,
     TrainPairs,
     among,
-    count_repeats,
     find_train_pairs,
 )
 from recoeval.data.truth import (

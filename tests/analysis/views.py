@@ -13,9 +13,10 @@ import polars as pl
 from recoeval.analysis.audit import AuditView
 from recoeval.columns import TIMESTAMP_DTYPE
 from recoeval.data.background import Background
+from recoeval.data.repeats import count_repeats
 from recoeval.data.sides import Sides, look_at_sides
 from recoeval.data.splits import Windows
-from recoeval.data.trainpairs import among, count_repeats, find_train_pairs
+from recoeval.data.trainpairs import among, find_train_pairs
 from recoeval.data.truth import (
     GroundTruth,
     SeenRule,

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recoeval.data import trainpairs
 from recoeval.data.numbering import Numbering
 from recoeval.data.trainpairs import (
     Coding,
     TrainPairs,
     among,
     code_in_order,
-    count_repeats,
     find_train_pairs,
     key_of,
     number_rows,
@@ -118,13 +118,21 @@ def test_pairs_are_found_wherever_they_stand():
     assert among(codes, found.every[:0]).to_list() == [False] * 5
 
 
-def test_how_much_of_the_truth_is_known():
-    rows: list[Row] = [(1, 1, True, False), (1, 2, False, True), (2, 1, None, None)]
-    found = pairs_of(frame(rows, text=False), pl.col("seen"))
-    marked = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [1, 2, 1, 2]})
-    repeats = count_repeats(found, found.coding.find(marked), 1)
-    assert (repeats.pairs, repeats.trained, repeats.before, repeats.seen) == (4, 1, 3, 1)
-    assert repeats.truth_trained == 1
+def test_large_tables_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[Row] = [(user, item, True, None) for user in (1, 3, 4) for item in (2, 5, 6)]
+    whole = pairs_of_rows(frame(rows, text=False).lazy())
+    asked = frame([*rows, (9, 2, None, None)], text=False)
+    expected = [rows[0][:2], rows[1][:2], rows[2][:2], *[row[:2] for row in rows[6:]]]
+    for size in (100, 2, 1):
+        monkeypatch.setattr(trainpairs, "_AT_ONCE", size)
+        assert whole.seen_of(pl.Series([1, 4])).collect().rows() == expected
+        assert whole.popularity().rows() == [(2, 3), (5, 3), (6, 3)]
+        codes = whole.coding.find(asked)
+        assert codes.to_list() == [*whole.every.tolist(), None]
+        assert among(codes, whole.trained[2:4]).to_list() == [at in (2, 3) for at in range(10)]
+        assert among(codes[::-1], whole.trained[2:4]).to_list() == [
+            at in (7, 6) for at in range(10)
+        ]
 
 
 def test_text_is_joined_by_a_hash_that_no_two_ids_share(monkeypatch: pytest.MonkeyPatch) -> None:

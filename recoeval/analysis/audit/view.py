@@ -13,8 +13,8 @@ from recoeval.analysis.findings import Finding, Severity
 from recoeval.columns import ITEM_ID, QUERY_ID, QUERY_TIME, TIMESTAMP, USER_ID
 from recoeval.data.background import Background
 from recoeval.data.logcheck import Conflicts, LogFacts
+from recoeval.data.repeats import Repeats
 from recoeval.data.splits import Windows
-from recoeval.data.trainpairs import Repeats
 from recoeval.data.truth import GroundTruth, SeenRule, TrainingRule, Truth
 
 __all__ = ["AuditView", "AuditedLists", "AuditedSource"]
