@@ -26,7 +26,7 @@ from recoeval.data.frames import as_printed, normalise_ids, to_frame
 from recoeval.data.lists import is_trec_run, read_lists
 from recoeval.data.ordering import has_repeats, sort_pairs, starts_of
 from recoeval.data.queries import queries_of_rows
-from recoeval.data.trainpairs import TrainPairs, among, pairs_of_rows
+from recoeval.data.trainpairs import TrainPairs, among, ends_of, pairs_of_rows
 from recoeval.data.trec import scan_qrels, sniff
 from recoeval.data.truth import is_worth
 from recoeval.errors import DataError, Problem, some
@@ -229,13 +229,17 @@ def read_train(train: object | None) -> History:
     """
     if train is None:
         return History()
-    rows = rows_with_ids(train, "train")
+    rows, ids = _open_ids(train, "train")
     if USER_ID not in rows.collect_schema().names():
         raise DataError(Problem("train rows belong to users: name the column user_id", "train"))
     with reading("train"):
-        if rows.head(1).collect(engine="streaming").is_empty():
+        # One pass for both.
+        facts = rows.select(pl.col(ids).null_count(), *ends_of(rows)).collect(engine="streaming")
+        _refuse_nulls(facts.select(ids), "train")
+        ends = facts.drop(ids).row(0, named=True)
+        if not ends["rows"]:
             raise DataError(Problem("no rows", "train"))
-        return History(pairs_of_rows(rows))
+        return History(pairs_of_rows(rows, ends))
 
 
 def rows_with_ids(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +22,7 @@ __all__ = [
     "TrainPairs",
     "among",
     "code_in_order",
+    "ends_of",
     "find_train_pairs",
     "key_of",
     "number_rows",
@@ -290,38 +291,47 @@ def find_train_pairs(rows: Codes, coding: Coding, *, marks: int = 1) -> TrainPai
     return TrainPairs(coding, rows, by_train, by_seen, counts)
 
 
-def pairs_of_rows(rows: pl.LazyFrame) -> TrainPairs:
+def ends_of(rows: pl.LazyFrame) -> list[pl.Expr]:
+    """Returns what `pairs_of_rows` asks of rows: how many, and the ends of integer ids.
+
+    Args:
+        rows: user_id, item_id.
+    """
+    schema = rows.collect_schema()
+    whole = all(schema[name] == pl.Int64 for name in _IDS)
+    ends = [pl.col(_IDS).min().name.suffix("/least"), pl.col(_IDS).max().name.suffix("/most")]
+    return [pl.len().alias("rows"), *(ends if whole else [])]
+
+
+def pairs_of_rows(rows: pl.LazyFrame, ends: Mapping[str, int] | None = None) -> TrainPairs:
     """Returns the pairs of rows that are all train rows.
 
     Args:
         rows: user_id, item_id without null; at least one row.
+        ends: result of `ends_of`, for those who know it already.
     """
-    ends = (pl.col(_IDS).min(), pl.col(_IDS).max().name.suffix("/"))
-    schema = rows.collect_schema()
-    if all(schema[name] == pl.Int64 for name in _IDS):
-        count, *found = rows.select(pl.len().alias("/"), *ends).collect(engine="streaming").row(0)
-        first, least, last, most = found
-        spans = last - first + 1, most - least + 1
-        if max(spans) <= min(ROOM * count, 2**_BITS):
-            return _pairs_of_integers(rows, first, least, *spans)
+    if ends is None:
+        ends = rows.select(ends_of(rows)).collect(engine="streaming").row(0, named=True)
+    if len(ends) > 1:
+        starts = [ends[f"{name}/least"] for name in _IDS]
+        spans = [ends[f"{name}/most"] - start + 1 for name, start in zip(_IDS, starts, strict=True)]
+        if max(spans) <= min(ROOM * ends["rows"], 2**_BITS):
+            return _pairs_of_integers(rows, starts, spans)
     users, items = Numbering(), Numbering()
     found = number_rows(rows, users, items)
     return _all_trained(*code_in_order(found, users.sorted(), items.sorted()))
 
 
 def _pairs_of_integers(
-    rows: pl.LazyFrame, first: int, least: int, users: int, items: int
+    rows: pl.LazyFrame, starts: Sequence[int], spans: Sequence[int]
 ) -> TrainPairs:
     """Returns the pairs of integer ids that lie close together, from one pass over the rows.
 
     Args:
         rows: user_id, item_id.
-        first: the smallest user_id.
-        least: the smallest item_id.
-        users: from the smallest user_id to the largest.
-        items: from the smallest item_id to the largest.
+        starts: the smallest user_id and item_id.
+        spans: from these to the largest ones.
     """
-    starts, spans = (first, least), (users, items)
     present = [np.zeros(span, dtype=bool) for span in spans]
     found = []
     for batch in rows.select(_IDS).collect_batches(maintain_order=False, engine="streaming"):
