@@ -10,7 +10,8 @@ from typing import Any, Literal
 import polars as pl
 
 from recoeval.analysis.constraints import Constraint, constrained_measures
-from recoeval.analysis.summary import ALL, CONFIDENCE, SERVED, student_t
+from recoeval.analysis.student import student_t
+from recoeval.analysis.summary import ALL, CONFIDENCE, SERVED
 from recoeval.columns import (
     BUCKET,
     BUCKET_BY,

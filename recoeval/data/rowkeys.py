@@ -198,13 +198,12 @@ class _Table:
         same = (self.keys[:, 1:] ^ self.keys[:, :-1]) <= self.low
         if self.lengths.min() < width:
             same &= np.arange(1, width) < self.lengths[:, None]
-        if not same.any():
-            return np.zeros(0, np.int64)
-        shared = np.zeros(self.keys.shape, dtype=bool)
-        shared[:, 1:] = same
-        shared[:, :-1] |= same
-        own, at = np.nonzero(shared)
-        return self.starts[own] + self._places(self.keys[own, at])
+        own, at = np.divmod(np.flatnonzero(same), max(width - 1, 1))
+        first = own * width + at
+        # Where three are alike, the one in the middle is found twice.
+        rows = np.union1d(first, first + 1)
+        own, keys = rows // width, self.keys.reshape(-1)[rows]
+        return self.starts[own] + self._places(keys)
 
     def find(self, rows: Ints, targets: UInts) -> tuple[Ints, Ints]:
         """Returns which targets may be where: their index, and the position of a row.

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from recoeval.analysis.summary import interval_of, per_user_table, student_t, summarise
+from recoeval.analysis.summary import interval_of, per_user_table, summarise
 from recoeval.columns import SUMMARY_SCHEMA
 from recoeval.data.buckets import Buckets
 from recoeval.metrics import measures
@@ -85,12 +85,6 @@ def test_too_few_users(users, above_zero, few):
     values = np.zeros(users)
     values[:above_zero] = 0.5
     assert interval_of(values).too_few_users is few
-
-
-@pytest.mark.parametrize("probability", [0.6, 0.95, 0.975, 0.9999])
-@pytest.mark.parametrize("degrees", [1, 2, 29, 10_000])
-def test_quantiles_of_student(degrees, probability):
-    assert student_t(degrees, probability) == pytest.approx(stats.t.ppf(probability, degrees))
 
 
 # SUMMARY with one query a user.
