@@ -148,15 +148,18 @@ def summarise(
     accuracy = [each for each in of_queries if each.kind == "accuracy"]
     read = _read_by(of_queries) - ({USER_ID} if single else set())
     sums = sums.select(name for name in sums.columns if name in read)
-    groups = [(ALL, ALL, sums, of_queries)]
+    # Lazy: a group has a copy of its rows while it is summarised, and no longer.
+    every = sums.lazy()
+    groups = [(ALL, ALL, every, of_queries)]
     for name, labels in buckets.labels.items():
         groups += [
-            (name, label, sums.filter(labels == label), of_queries) for label in buckets.order[name]
+            (name, label, every.filter(labels == label), of_queries)
+            for label in buckets.order[name]
         ]
     for name, known in slices.items():
-        groups += [(name, label, _part(sliced, name, label), accuracy) for label in known]
+        groups += [(name, label, _part(sliced, name, label).lazy(), accuracy) for label in known]
     if served:
-        groups.append((SERVED, SERVED, sums.filter(pl.col(DELIVERED) > 0), accuracy))
+        groups.append((SERVED, SERVED, every.filter(pl.col(DELIVERED) > 0), accuracy))
     if sums.height < _MANY_QUERIES:
         found = [list(_numbers(*each[2:], single=single)) for each in groups]
     else:
@@ -210,9 +213,10 @@ def _part(sliced: pl.DataFrame, name: str, label: str) -> pl.DataFrame:
 
 
 def _numbers(
-    group: pl.DataFrame, asked: Sequence[_Asked], *, single: bool
+    rows: pl.LazyFrame, asked: Sequence[_Asked], *, single: bool
 ) -> Iterator[tuple[_Asked, tuple[object, ...]]]:
     """Yields statistic, queries, users, value, ci_low, ci_high, too_few_users of each measure."""
+    group = rows.collect()
     averaged = [each.label for each in asked if each.is_mean]
     by_user = group if single else mean_runs(group, [USER_ID], averaged)
     ratios = _ratios(group, asked)

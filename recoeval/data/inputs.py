@@ -132,6 +132,8 @@ def read_truth(truth: object) -> AskedTruth:
     schema = rows.collect_schema()
     with reading("truth"):
         frame = rows.select(*ids, *schema.keys() & {GAIN}).collect(engine="streaming")
+    # Here, where nothing else holds what it was read into.
+    frame = frame.rechunk()
     _refuse_nulls(frame.select(pl.col(ids).null_count()), "truth")
     counts["truth_rows"] = frame.height
     if GAIN in frame.columns:

@@ -6,6 +6,8 @@ it (10 M rows), so both ids and the place of a row are put into one.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,6 +29,8 @@ Ints = NDArray[np.int64]
 UInts = NDArray[np.uint64]
 
 _LONGEST: Final = 24
+_APART: Final = 10
+_AT_ONCE: Final = 1 << 18
 
 
 def starts_of(ids: pl.Series) -> Ints:
@@ -150,26 +154,37 @@ def sort_pairs(rows: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
     if not rows.height:
         return rows
     rows = rows.rechunk()
-    left, right = _code(rows[first]), _code(rows[second])
-    if left is None or right is None or left.bits + right.bits > 64:
-        return rows.sort(first, second)
-    keys = left.codes << np.uint64(right.bits)
-    keys += right.codes
-    keys -= _bits_of((left.least << right.bits) + right.least)
+    ids = [rows[first], rows[second]]
     others = rows.drop(first, second)
-    alike = all(each.min() == each.max() for each in others)
-    if not (left.is_number and right.is_number and alike):
-        bits = left.bits + right.bits
-        fits = bits + rows.height.bit_length() <= 64
-        return rows[_order_of(keys, bits) if fits else np.argsort(keys)]
-    # Where all rows have the same values, their places need not be known.
+    if all(each.dtype == pl.Int64 for each in ids) and all(x.min() == x.max() for x in others):
+        # Where all rows have the same values, their places need not be known.
+        ids = _sorted_integers(*ids)
+        return rows.with_columns(ids) if ids else rows.sort(first, second)
+    order = _order_of_pairs(*ids)
+    return rows.sort(first, second) if order is None else rows[order]
+
+
+def _sorted_integers(first: pl.Series, second: pl.Series) -> list[pl.Series]:
+    """Returns pairs of integers in order; nothing where they do not fit 64 bits."""
+    left, right = _code(first), _code(second)
+    if left is None or right is None or left.bits + right.bits > 64:
+        return []
+    keys = _packed(left, right)
     keys.sort()
-    ids = {first: left.decode(keys >> np.uint64(right.bits))}
+    own = left.decode(keys >> np.uint64(right.bits))
     keys &= _mask(right.bits)
-    ids[second] = right.decode(keys)
-    return pl.DataFrame(
-        [ids[name].alias(name) if name in ids else others[name] for name in rows.columns]
-    )
+    return [own.alias(first.name), right.decode(keys).alias(second.name)]
+
+
+def _order_of_pairs(first: pl.Series, second: pl.Series) -> Ints | None:
+    """Returns the places of pairs in their order, None where codes do not pay or fit."""
+    left, right = _code(first), _code(second)
+    if left is None or right is None or left.bits + right.bits > 64:
+        return None
+    keys, bits = _packed(left, right), left.bits + right.bits
+    # Some bits may be lacking, if few of the second ids are alike in those that are left.
+    lacking = bits + len(keys).bit_length() - 64
+    return _order_of(keys, bits) if lacking + _APART <= right.bits else np.argsort(keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +192,7 @@ class _Coded:
     """Ids as small numbers in the order of the ids.
 
     Args:
-        codes: one an id, too large by `least`.
+        codes: one an id, too large by `least`; of numbers the memory of the ids.
         bits: how many bits they take without it.
         least: the smallest code.
         is_number: whether the codes are the ids.
@@ -194,6 +209,15 @@ class _Coded:
         return pl.Series(codes.view(np.int64))
 
 
+def _packed(left: _Coded, right: _Coded) -> UInts:
+    """Returns two codes as one, that of the first id above the other; uses the first one up."""
+    keys = left.codes.copy() if left.is_number else left.codes
+    keys <<= np.uint64(right.bits)
+    keys += right.codes
+    keys -= _bits_of((left.least << right.bits) + right.least)
+    return keys
+
+
 def _code(ids: pl.Series) -> _Coded | None:
     """Returns ids as codes, None where that does not pay."""
     if ids.dtype == pl.Int64:
@@ -207,35 +231,54 @@ def _code(ids: pl.Series) -> _Coded | None:
 
 def _code_digits(ids: pl.Series) -> _Coded | None:
     """Returns text as numbers whose digits are its pairs of bytes, None if they are too large."""
-    sizes = ids.str.len_bytes()
-    least, most = int(sizes.min()), int(sizes.max())  # type: ignore[arg-type]
-    width = most + most % 2
+    longest = int(ids.str.len_bytes().max())  # type: ignore[arg-type]
+    width = longest + longest % 2
     if not 0 < width <= _LONGEST:
         return None
-    if least < width:
+    present = np.zeros((width // 2, 2**16), bool)
+    for part in _parts(len(ids)):
+        pairs = _byte_pairs(ids[part], width)
+        if not len(pairs):
+            return None
+        for place, column in enumerate(pairs):
+            present[place] |= np.bincount(column, minlength=2**16) > 0
+    sizes = [int(known.sum()) for known in present]
+    if math.prod(sizes) > 2**62:
+        return None
+    digits = [known.cumsum(dtype=np.uint16) - np.uint16(1) for known in present]
+    codes = np.zeros(len(ids), np.uint64)
+    for part in _parts(len(ids)):
+        own, pairs = codes[part], _byte_pairs(ids[part], width)
+        for size, digit, column in zip(sizes, digits, pairs, strict=True):
+            if size > 1:
+                own *= np.uint64(size)
+                own += digit.take(column)
+    return _Coded(codes, (math.prod(sizes) - 1).bit_length())
+
+
+def _byte_pairs(ids: pl.Series, width: int) -> NDArray[np.uint16]:
+    """Returns the bytes of texts two by two, one row a place; no rows where that cannot be.
+
+    Args:
+        ids: texts of at most so many bytes.
+        width: bytes, even.
+    """
+    nothing = np.empty((0, len(ids)), np.uint16)
+    if ids.str.len_bytes().min() != width:
         # Zeros behind a text do not change the order, if they are not of the text.
         if ids.str.ends_with("\0").any():
-            return None
+            return nothing
         ids = ids.str.pad_end(width, "\0")
     dtype = pl.Array(pl.UInt16, width // 2)
     pairs = ids.cast(pl.Binary).bin.reinterpret(dtype=dtype, endianness="big")
-    if pairs.null_count():
-        return None
-    # One row a place: a pass over a column of bytes would read all of them.
-    places = [each for each in np.ascontiguousarray(pairs.to_numpy().T) if each.min() < each.max()]
-    digits, count = [], 1
-    for place in places:
-        found = np.zeros(2**16, bool)
-        found[place] = True
-        digits.append((found.cumsum(dtype=np.uint16) - np.uint16(1), np.uint64(found.sum())))
-        count *= int(found.sum())
-        if count > 2**62:
-            return None
-    codes = np.zeros(len(ids), np.uint64)
-    for place, (digit, size) in zip(places, digits, strict=True):
-        codes *= size
-        codes += digit[place]
-    return _Coded(codes, (count - 1).bit_length())
+    # A row a place: a pass over a column of bytes would read all of them.
+    return nothing if pairs.null_count() else np.ascontiguousarray(pairs.to_numpy().T)
+
+
+def _parts(size: int) -> Iterator[slice]:
+    """Yields slices of rows: new memory for all of them would cost twice the work."""
+    for first in range(0, size, _AT_ONCE):
+        yield slice(first, first + _AT_ONCE)
 
 
 def _code_hashes(ids: pl.Series) -> _Coded | None:
@@ -260,18 +303,25 @@ def _order_of(keys: UInts, bits: int) -> Ints:
     lost = max(bits + place - 64, 0)
     placed = keys >> np.uint64(lost)
     placed <<= np.uint64(place)
-    placed |= np.arange(len(keys), dtype=np.uint64)
+    for part in _parts(len(keys)):
+        own = placed[part]
+        own |= np.arange(part.start, part.start + len(own), dtype=np.uint64)
     placed.sort()
-    order = (placed & _mask(place)).view(np.int64)
     if not lost:
-        return order
+        placed &= _mask(place)
+        return placed.view(np.int64)
+    order = (placed & _mask(place)).view(np.int64)
     placed >>= np.uint64(place)
-    found = keys[order]
     # Where the place took the bits that tell numbers apart, they are put in order by themselves.
-    torn = placed[1:][(placed[1:] == placed[:-1]) & (found[1:] != found[:-1])]
+    alike = np.zeros(len(keys) + 1, bool)
+    alike[1:-1] = placed[1:] == placed[:-1]
+    rows = np.flatnonzero(alike[1:] | alike[:-1])
+    found, high = keys[order[rows]], placed[rows]
+    torn = high[1:][(high[1:] == high[:-1]) & (found[1:] != found[:-1])]
     if len(torn):
-        rows = np.flatnonzero(np.isin(placed, torn))
-        order[rows] = order[rows][np.argsort(found[rows], kind="stable")]
+        mixed = np.isin(high, torn)
+        rows, found = rows[mixed], found[mixed]
+        order[rows] = order[rows][np.argsort(found, kind="stable")]
     return order
 
 

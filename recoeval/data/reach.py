@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+import numpy as np
 import polars as pl
 
 from recoeval.columns import (
@@ -19,10 +22,12 @@ from recoeval.columns import (
     USER_ID,
 )
 from recoeval.data.background import Background, can_be_listed
+from recoeval.data.ordering import starts_of
 
 __all__ = ["COLDNESS_LABELS", "find_reach", "label_coldness"]
 
 COLDNESS_LABELS = ("cold", "warm")
+_LABEL: Final = pl.Enum(COLDNESS_LABELS)
 
 
 def find_reach(
@@ -49,31 +54,25 @@ def find_reach(
     """
     if background.items is None and background.popularity is None:
         return None
-    time = pl.col(QUERY_TIME) if QUERY_TIME in queries.columns else pl.lit(None, TIMESTAMP_DTYPE)
-    asked = queries.lazy().select(QUERY_ID, USER_ID, time.alias(QUERY_TIME))
-    rows = (
-        pairs.lazy()
-        .select(QUERY_ID, ITEM_ID)
-        .join(asked, on=QUERY_ID, how="left", maintain_order="left")
-    )
-    cold_item = cold_user = unavailable = pl.lit(False)
+    facts = _of_queries(pairs[QUERY_ID], queries, background.activity)
+    items, nothing = pairs[ITEM_ID], pl.repeat(False, pairs.height, dtype=pl.Boolean, eager=True)
+    cold_item = unavailable = nothing
     if background.popularity is not None:
-        rows, cold_item = _without(rows, background.popularity.lazy(), ITEM_ID)
-    if background.activity is not None:
-        trained = background.activity.filter(pl.col(TRAIN_ROWS) > 0)
-        rows, cold_user = _without(rows, trained, USER_ID)
+        cold_item = ~items.is_in(background.popularity[ITEM_ID].implode())
     if background.items is not None:
         listed = background.items.lazy().select(ITEM_ID, CREATED_AT, AVAILABLE)
-        rows = rows.join(listed, on=ITEM_ID, how="left", maintain_order="left")
+        rows = pl.LazyFrame([items, facts[QUERY_TIME]])
+        joined = rows.join(listed, on=ITEM_ID, how="left", maintain_order="left")
         # An item that is not in the table has no `available`.
-        unavailable = ~can_be_listed(pl.col(QUERY_TIME)).fill_null(False)
-    return rows.select(
+        listable = can_be_listed(pl.col(QUERY_TIME)).fill_null(False)
+        unavailable = joined.select(~listable).collect(engine="streaming").to_series()
+    return pairs.select(
         QUERY_ID,
         ITEM_ID,
         unavailable.alias(UNAVAILABLE),
         cold_item.alias(COLD_ITEM),
-        cold_user.alias(COLD_USER),
-    ).collect(engine="streaming")
+        facts[COLD_USER],
+    )
 
 
 def label_coldness(reach: pl.DataFrame) -> pl.DataFrame:
@@ -83,16 +82,30 @@ def label_coldness(reach: pl.DataFrame) -> pl.DataFrame:
         reach: result of `find_reach`.
 
     Returns:
-        query_id, item_id, label ("cold" or "warm").
+        query_id, item_id, label (Enum: "cold" or "warm").
     """
-    cold, warm = COLDNESS_LABELS
-    label = pl.when(pl.col(COLD_ITEM) | pl.col(COLD_USER)).then(pl.lit(cold))
-    return reach.select(QUERY_ID, ITEM_ID, label.otherwise(pl.lit(warm)).alias(LABEL))
+    warm = pl.lit(COLDNESS_LABELS[1], _LABEL)
+    label = pl.when(pl.col(COLD_ITEM) | pl.col(COLD_USER)).then(pl.lit(COLDNESS_LABELS[0], _LABEL))
+    return reach.select(QUERY_ID, ITEM_ID, label.otherwise(warm).alias(LABEL))
 
 
-def _without(rows: pl.LazyFrame, known: pl.LazyFrame, key: str) -> tuple[pl.LazyFrame, pl.Expr]:
-    """Returns the rows and whether another table lacks their id."""
-    mark = f"/{key}"
-    marked = known.select(key, pl.lit(True).alias(mark)).unique()
-    joined = rows.join(marked, on=key, how="left", maintain_order="left")
-    return joined, pl.col(mark).is_null()
+def _of_queries(
+    asked: pl.Series, queries: pl.DataFrame, activity: pl.LazyFrame | None
+) -> pl.DataFrame:
+    """Returns query_time (null if it is not known) and cold_user of each row.
+
+    Args:
+        asked: query_id of each row; those of a query together are the fastest.
+        queries: query_id, user_id and, if known, query_time.
+        activity: user_id, train_rows; None: nobody is known to be cold.
+    """
+    time = pl.col(QUERY_TIME) if QUERY_TIME in queries.columns else pl.lit(None, TIMESTAMP_DTYPE)
+    cold = pl.lit(False)
+    if activity is not None:
+        trained = activity.filter(pl.col(TRAIN_ROWS) > 0).select(USER_ID).collect()
+        cold = ~pl.col(USER_ID).is_in(trained[USER_ID].implode())
+    facts = queries.select(QUERY_ID, time.alias(QUERY_TIME), cold.alias(COLD_USER))
+    starts = starts_of(asked)
+    heads = asked.gather(starts).alias(QUERY_ID).to_frame()
+    found = heads.join(facts, on=QUERY_ID, how="left", maintain_order="left").drop(QUERY_ID)
+    return found[np.repeat(np.arange(len(starts)), np.diff(starts, append=len(asked)))]

@@ -201,9 +201,10 @@ class _Table:
         own, at = np.divmod(np.flatnonzero(same), max(width - 1, 1))
         first = own * width + at
         # Where three are alike, the one in the middle is found twice.
-        rows = np.union1d(first, first + 1)
-        own, keys = rows // width, self.keys.reshape(-1)[rows]
-        return self.starts[own] + self._places(keys)
+        alike = np.union1d(first, first + 1)
+        keys = self.keys.reshape(-1)[alike]
+        rows: Ints = self.starts[alike // width] + self._places(keys)
+        return rows
 
     def find(self, rows: Ints, targets: UInts) -> tuple[Ints, Ints]:
         """Returns which targets may be where: their index, and the position of a row.

@@ -47,13 +47,16 @@ class Keys:
         """Returns the queries under each label that any of their pairs has.
 
         Args:
-            labels: query_id (number), item_id (number of the pair), label; distinct.
+            labels: query_id (number), item_id (number of the pair), label (String, or Enum in the
+                order of the text); distinct.
             pairs: how many there are, with and without labels.
         """
         if not labels[ITEM_ID].is_sorted():
             labels = labels.sort(ITEM_ID)
-        names = pl.Enum(labels[LABEL].unique().sort())
-        codes = labels[LABEL].cast(names).to_physical().to_numpy()
+        own = labels[LABEL]
+        # Text is cast by hashing each row.
+        names = own.dtype if isinstance(own.dtype, pl.Enum) else pl.Enum(own.unique().sort())
+        codes = own.cast(names).to_physical().to_numpy()
         # Within a label pairs stay in their order, which is that of their queries.
         order = np.argsort(codes, kind="stable")
         codes, queries = codes[order], labels[QUERY_ID].to_numpy()[order]
@@ -62,8 +65,10 @@ class Keys:
         rows = np.empty(len(order), np.uint32)
         rows[order] = np.cumsum(first) - 1
         counts = np.bincount(labels[ITEM_ID].to_numpy(), minlength=pairs)
-        starts = np.concatenate(([0], np.cumsum(counts))).astype(np.uint32)
-        return cls(labels[order[first]].select(LABEL, QUERY_ID), rows, starts)
+        table = labels[order[first]].select(LABEL, QUERY_ID)
+        if (counts == 1).all():
+            return cls(table, rows, None)
+        return cls(table, rows, np.concatenate(([0], np.cumsum(counts))).astype(np.uint32))
 
     def spread(self, values: pl.Series) -> pl.Series:
         """Returns a value of each pair once for each of its keys, in order of `rows`.

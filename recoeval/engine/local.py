@@ -358,7 +358,9 @@ class Scorer:
         hits, lost = _in_order(found.hits, numbers), causes.lost(numbers, found)
         sliced = [
             part.score(lists, hits, lost, threads=threads).select(
-                pl.lit(name).alias(BUCKET_BY), pl.col(LABEL).alias(BUCKET), pl.exclude(LABEL)
+                pl.lit(name).alias(BUCKET_BY),
+                pl.col(LABEL).cast(pl.String).alias(BUCKET),
+                pl.exclude(LABEL),
             )
             for name, part in self.slices.items()
         ]

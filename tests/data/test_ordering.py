@@ -102,6 +102,31 @@ def test_many_pairs(first, second):
     assert_sorted(frame.sample(fraction=1, shuffle=True, seed=1))
 
 
+@pytest.mark.parametrize("bits", [18, 29, 32, 40])
+def test_pairs_that_leave_no_room_for_their_places(bits):
+    # 24 bits of the query, 11 of the place: from 30 bits of the item on, some are lacking.
+    rng = np.random.default_rng(3)
+    size = 4_000
+    query = rng.integers(0, 50, size) * (2**24 // 50)
+    item = rng.integers(0, 8, size) * (2 ** (bits - 3)) + rng.integers(0, 4, size)
+    frame = pl.DataFrame({"query_id": query, "item_id": item}).unique(maintain_order=True)
+    frame = pl.concat([frame, pl.DataFrame({"query_id": [0], "item_id": [2**bits - 1]})])
+    before = frame.with_row_index("row")
+    assert_sorted(before)
+    # Integers are packed in memory of their own.
+    assert before.drop("row").equals(frame)
+
+
+def test_texts_in_several_parts(monkeypatch):
+    monkeypatch.setattr(ordering, "_AT_ONCE", 100)
+    test_many_texts(6)
+    test_many_texts(9)
+    # The first part has digits, another one has none.
+    names = [f"u{number:03}" for number in range(900)]
+    frame = pl.DataFrame({"query_id": [*names, "u\0", "ué"], "item_id": 7})
+    assert_sorted(frame.sample(fraction=1, shuffle=True, seed=1))
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6))
 def test_whether_rows_are_in_order(pairs):
     frame = pl.DataFrame(pairs, {"a": pl.Int64, "b": pl.Int64}, orient="row")

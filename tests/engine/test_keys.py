@@ -40,3 +40,20 @@ def test_no_label():
     keys = Keys.of_labels(LABELS.clear(), 4)
     assert keys.table.is_empty()
     assert of(keys, [0, 3]) == []
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Enum(["a", "b", "c"])])
+def test_one_label_for_every_pair(dtype):
+    labels = PAIRS.with_columns(label=pl.Series(["c", "b", "c", "b"], dtype=dtype))
+    keys = Keys.of_labels(labels, 4)
+    expected = [("b", 0), ("b", 3), ("c", 0), ("c", 1)]
+    assert keys.table.select("label", "query_id").rows() == expected
+    assert of(keys, [3, 0]) == [(3, 1), (0, 2)]
+    assert keys.spread(PAIRS["item_id"]).equals(PAIRS["item_id"])
+
+
+def test_a_pair_with_two_labels_and_one_with_none():
+    labels = PAIRS[[0, 0, 1, 2]].with_columns(label=pl.Series(["b", "c", "b", "b"]))
+    keys = Keys.of_labels(labels, 4)
+    assert sorted(of(keys, [0])) == [(0, 0), (0, 2)]
+    assert of(keys, [3]) == []
