@@ -184,7 +184,7 @@ def _order_of_pairs(first: pl.Series, second: pl.Series) -> Ints | None:
     keys, bits = _packed(left, right), left.bits + right.bits
     # Some bits may be lacking, if few of the second ids are alike in those that are left.
     lacking = bits + len(keys).bit_length() - 64
-    return _order_of(keys, bits) if lacking + _APART <= right.bits else np.argsort(keys)
+    return _order_of(keys, bits) if lacking <= max(right.bits - _APART, 0) else np.argsort(keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +231,13 @@ def _code(ids: pl.Series) -> _Coded | None:
 
 def _code_digits(ids: pl.Series) -> _Coded | None:
     """Returns text as numbers whose digits are its pairs of bytes, None if they are too large."""
-    longest = int(ids.str.len_bytes().max())  # type: ignore[arg-type]
-    width = longest + longest % 2
+    sizes = ids.str.len_bytes()
+    least, most = int(sizes.min()), int(sizes.max())  # type: ignore[arg-type]
+    width = most + most % 2
     if not 0 < width <= _LONGEST:
+        return None
+    # Zeros behind a text do not change the order, if they are not of any text.
+    if least < width and ids.str.ends_with("\0").any():
         return None
     present = np.zeros((width // 2, 2**16), bool)
     for part in _parts(len(ids)):
@@ -242,18 +246,18 @@ def _code_digits(ids: pl.Series) -> _Coded | None:
             return None
         for place, column in enumerate(pairs):
             present[place] |= np.bincount(column, minlength=2**16) > 0
-    sizes = [int(known.sum()) for known in present]
-    if math.prod(sizes) > 2**62:
+    counts = [int(known.sum()) for known in present]
+    if math.prod(counts) > 2**62:
         return None
     digits = [known.cumsum(dtype=np.uint16) - np.uint16(1) for known in present]
     codes = np.zeros(len(ids), np.uint64)
     for part in _parts(len(ids)):
         own, pairs = codes[part], _byte_pairs(ids[part], width)
-        for size, digit, column in zip(sizes, digits, pairs, strict=True):
-            if size > 1:
-                own *= np.uint64(size)
+        for count, digit, column in zip(counts, digits, pairs, strict=True):
+            if count > 1:
+                own *= np.uint64(count)
                 own += digit.take(column)
-    return _Coded(codes, (math.prod(sizes) - 1).bit_length())
+    return _Coded(codes, (math.prod(counts) - 1).bit_length())
 
 
 def _byte_pairs(ids: pl.Series, width: int) -> NDArray[np.uint16]:
@@ -263,16 +267,14 @@ def _byte_pairs(ids: pl.Series, width: int) -> NDArray[np.uint16]:
         ids: texts of at most so many bytes.
         width: bytes, even.
     """
-    nothing = np.empty((0, len(ids)), np.uint16)
     if ids.str.len_bytes().min() != width:
-        # Zeros behind a text do not change the order, if they are not of the text.
-        if ids.str.ends_with("\0").any():
-            return nothing
         ids = ids.str.pad_end(width, "\0")
     dtype = pl.Array(pl.UInt16, width // 2)
     pairs = ids.cast(pl.Binary).bin.reinterpret(dtype=dtype, endianness="big")
+    if pairs.null_count():
+        return np.empty((0, len(ids)), np.uint16)
     # A row a place: a pass over a column of bytes would read all of them.
-    return nothing if pairs.null_count() else np.ascontiguousarray(pairs.to_numpy().T)
+    return np.ascontiguousarray(pairs.to_numpy().T)
 
 
 def _parts(size: int) -> Iterator[slice]:

@@ -67,13 +67,17 @@ def test_texts_whose_hashes_are_alike(monkeypatch, bits, pairs):
     assert_sorted(table(pairs, "text", "int"))
 
 
-@settings(max_examples=60)
+@pytest.mark.parametrize("at_once", [2, 1000])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pairs=st.lists(
-        st.tuples(st.text("\0a9é", max_size=30), st.integers(0, 5)), unique=True, max_size=12
+        st.tuples(st.text("\0a9é", max_size=30) | st.text("\0a", max_size=4), st.integers(0, 5)),
+        unique=True,
+        max_size=12,
     )
 )
-def test_texts_that_differ_in_length_zeros_and_bytes_a_letter(pairs):
+def test_texts_that_differ_in_length_zeros_and_bytes_a_letter(monkeypatch, at_once, pairs):
+    monkeypatch.setattr(ordering, "_AT_ONCE", at_once)
     assert_sorted(table(pairs, "text", "int"))
 
 
@@ -121,6 +125,10 @@ def test_texts_in_several_parts(monkeypatch):
     monkeypatch.setattr(ordering, "_AT_ONCE", 100)
     test_many_texts(6)
     test_many_texts(9)
+    # Zeros end texts of one part, and fill up those of another.
+    frame = pl.DataFrame({"query_id": [*["a\0"] * 100, *["a"] * 100], "item_id": range(200)})
+    assert_sorted(frame.sample(fraction=1, shuffle=True, seed=1))
+    assert_sorted(frame)
     # The first part has digits, another one has none.
     names = [f"u{number:03}" for number in range(900)]
     frame = pl.DataFrame({"query_id": [*names, "u\0", "ué"], "item_id": 7})
