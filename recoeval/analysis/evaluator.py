@@ -190,7 +190,7 @@ class Evaluator:
     ) -> dict[str, Any]:
         """Returns the tables of one generator."""
         measured, groups = self.scorer.measures, self.groups
-        per_query = pl.concat([part.per_query for part in parts], rechunk=True)
+        per_query = pl.concat([part.per_query for part in parts])
         per_query = in_order(per_query, USER_ID, QUERY_ID)
         sliced = pl.concat([part.sliced for part in parts])
         found = pl.concat([part.found for part in parts], rechunk=True)

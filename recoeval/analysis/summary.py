@@ -127,7 +127,7 @@ def summarise(
 
     Args:
         sums: result of `kernel.score_queries` for all evaluated queries, sorted by user_id
-            and query_id; fastest with columns of one piece.
+            and query_id.
         measures: what to summarise; metrics of the catalogue are left to `summarise_items`.
         buckets: labels in the order of `sums`.
         generator: name in the result.
