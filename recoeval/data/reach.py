@@ -107,5 +107,7 @@ def _of_queries(
     facts = queries.select(QUERY_ID, time.alias(QUERY_TIME), cold.alias(COLD_USER))
     starts = starts_of(asked)
     heads = asked.gather(starts).alias(QUERY_ID).to_frame()
-    found = heads.join(facts, on=QUERY_ID, how="left", maintain_order="left").drop(QUERY_ID)
+    joined = heads.join(facts, on=QUERY_ID, how="left", maintain_order="left")
+    # A query without a user has no train row either.
+    found = joined.select(QUERY_TIME, pl.col(COLD_USER).fill_null(activity is not None))
     return found[np.repeat(np.arange(len(starts)), np.diff(starts, append=len(asked)))]

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recoeval.columns import ITEM_ID, TIMESTAMP, TRAIN_USERS, USER_ID
+from recoeval.data.idkeys import key_of
 from recoeval.data.lookup import ROOM, Lookup, pick
 from recoeval.data.numbering import Firsts, InOrder, Numbering, Numbers
 from recoeval.data.rowkeys import Ints
@@ -24,7 +25,6 @@ __all__ = [
     "code_in_order",
     "ends_of",
     "find_train_pairs",
-    "key_of",
     "number_rows",
     "pairs_of_rows",
     "unpack",
@@ -40,23 +40,6 @@ _MARKS: Final = "marks"
 _AT_ONCE: Final = 100_000
 _USER_CODE: Final = "user code"
 _ITEM_CODE: Final = "item code"
-
-
-def key_of(column: str, ids: pl.Series) -> pl.Expr:
-    """Returns what stands for an id of a column where the column holds these ids only.
-
-    For text it is a hash that no two of the ids share: joins on it cost half of joins on text.
-
-    Args:
-        column: of ids.
-        ids: distinct; all that the column has.
-    """
-    if ids.dtype != pl.String:
-        return pl.col(column)
-    seed = 0
-    while ids.hash(seed).n_unique() < len(ids):
-        seed += 1
-    return pl.col(column).hash(seed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recoeval import columns as c
+from recoeval.data.idkeys import key_of
 from recoeval.data.rowkeys import positions
-from recoeval.data.trainpairs import key_of
 from recoeval.errors import DataError
 
 __all__ = [

@@ -47,6 +47,16 @@ def test_a_user_that_the_train_window_does_not_know_is_cold():
     assert found["cold_user"].to_list() == [False, True, False, True]
 
 
+def test_a_query_that_nobody_knows_is_cold():
+    known = Background(activity=ACTIVITY, popularity=POPULARITY, items=items((1, NOON, True)))
+    found = find_reach(PAIRS, QUERIES.filter(query_id="b"), known)
+    assert found["cold_user"].to_list() == [True, True, True, True]
+    # Whenever it was asked.
+    assert found["unavailable"].to_list() == [False, True, True, True]
+    alone = find_reach(PAIRS, QUERIES.clear(), Background(items=items((1, NOON, True))))
+    assert not alone["cold_user"].any()
+
+
 def test_items_are_there_from_when_they_are_created():
     # Query a is at noon, b an hour before.
     known = Background(items=items((1, NOON, True), (2, None, True), (3, None, False)))

@@ -16,7 +16,6 @@ from recoeval.data.trainpairs import (
     among,
     code_in_order,
     find_train_pairs,
-    key_of,
     number_rows,
     pairs_of_rows,
 )
@@ -133,22 +132,6 @@ def test_large_tables_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) ->
         assert among(codes[::-1], whole.trained[2:4]).to_list() == [
             at in (7, 6) for at in range(10)
         ]
-
-
-def test_text_is_joined_by_a_hash_that_no_two_ids_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = pl.Series("user_id", ["a", "b", "c"])
-    real = pl.Series.hash
-
-    def crowded(series: pl.Series, seed: int = 0, *more: int) -> pl.Series:
-        """Returns hashes that the first two seeds let collide."""
-        hashes = real(series, seed, *more)
-        return hashes // 2**63 if seed < 2 else hashes
-
-    monkeypatch.setattr(pl.Series, "hash", crowded)
-    key = ids.to_frame().select(key_of("user_id", ids)).to_series()
-    assert key.equals(real(ids, 2))
-    numbers = pl.Series("user_id", [3, 1])
-    assert numbers.to_frame().select(key_of("user_id", numbers)).to_series().equals(numbers)
 
 
 def test_the_largest_codes_fit():

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recoeval.data.idkeys import seed_of
+
 __all__ = ["Marks"]
 
 _ROOM: Final = 2
@@ -46,9 +48,7 @@ class Marks:
             ids: distinct, without null.
             marked: whether each of them is marked.
         """
-        seed = 0
-        while ids.hash(seed).n_unique() < len(ids):
-            seed += 1
+        seed = seed_of(ids)
         hashes, chosen = ids.hash(seed).to_numpy(), marked.to_numpy()
         bits = min(len(ids).bit_length() + _ROOM, _MOST_BITS)
         shift = np.uint64(64 - bits)

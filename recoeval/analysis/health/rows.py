@@ -11,7 +11,7 @@ import polars as pl
 
 from recoeval.analysis.audit.view import AuditView
 from recoeval.columns import ITEM_ID, TIMESTAMP, USER_ID
-from recoeval.data.trainpairs import key_of
+from recoeval.data.idkeys import key_of
 from recoeval.data.truth import relevance_rule, relevant_mark
 
 __all__ = ["by_day", "by_duration", "dwell_quantiles", "event_mix", "mark_relevant"]

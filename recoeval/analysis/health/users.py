@@ -10,7 +10,7 @@ from recoeval.analysis.audit.view import AuditView
 from recoeval.analysis.health.marks import Marks
 from recoeval.analysis.health.rows import named_columns
 from recoeval.columns import TRAIN_INTERACTIONS, TRAIN_ROWS, USER_ID
-from recoeval.data.trainpairs import key_of
+from recoeval.data.idkeys import key_of
 
 __all__ = ["compare_users"]
 
