@@ -21,6 +21,7 @@ __all__ = [
     "in_order",
     "is_in_order",
     "order_of",
+    "parts",
     "sort_pairs",
     "starts_of",
 ]
@@ -138,6 +139,17 @@ def order_of(ids: pl.Series) -> Ints:
     return _order_of(code.codes - _bits_of(code.least), code.bits)
 
 
+def parts(size: int, at_once: int) -> Iterator[slice]:
+    """Yields slices of rows: new memory for all of them would cost twice the work.
+
+    Example:
+        >>> [(each.start, each.stop) for each in parts(5, 3)]
+        [(0, 3), (3, 6)]
+    """
+    for first in range(0, size, at_once):
+        yield slice(first, first + at_once)
+
+
 def sort_pairs(rows: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
     """Returns rows sorted by two ids.
 
@@ -240,7 +252,7 @@ def _code_digits(ids: pl.Series) -> _Coded | None:
     if least < width and ids.str.ends_with("\0").any():
         return None
     present = np.zeros((width // 2, 2**16), bool)
-    for part in _parts(len(ids)):
+    for part in parts(len(ids), _AT_ONCE):
         pairs = _byte_pairs(ids[part], width)
         if not len(pairs):
             return None
@@ -251,7 +263,7 @@ def _code_digits(ids: pl.Series) -> _Coded | None:
         return None
     digits = [known.cumsum(dtype=np.uint16) - np.uint16(1) for known in present]
     codes = np.zeros(len(ids), np.uint64)
-    for part in _parts(len(ids)):
+    for part in parts(len(ids), _AT_ONCE):
         own, pairs = codes[part], _byte_pairs(ids[part], width)
         for count, digit, column in zip(counts, digits, pairs, strict=True):
             if count > 1:
@@ -277,12 +289,6 @@ def _byte_pairs(ids: pl.Series, width: int) -> NDArray[np.uint16]:
     return np.ascontiguousarray(pairs.to_numpy().T)
 
 
-def _parts(size: int) -> Iterator[slice]:
-    """Yields slices of rows: new memory for all of them would cost twice the work."""
-    for first in range(0, size, _AT_ONCE):
-        yield slice(first, first + _AT_ONCE)
-
-
 def _code_hashes(ids: pl.Series) -> _Coded | None:
     """Returns text as the places of its distinct values, found by their hashes."""
     hashes = ids.hash().to_numpy()
@@ -305,7 +311,7 @@ def _order_of(keys: UInts, bits: int) -> Ints:
     lost = max(bits + place - 64, 0)
     placed = keys >> np.uint64(lost)
     placed <<= np.uint64(place)
-    for part in _parts(len(keys)):
+    for part in parts(len(keys), _AT_ONCE):
         own = placed[part]
         own |= np.arange(part.start, part.start + len(own), dtype=np.uint64)
     placed.sort()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +15,7 @@ from recoeval.columns import ITEM_ID, TIMESTAMP, TRAIN_USERS, USER_ID
 from recoeval.data.idkeys import key_of
 from recoeval.data.lookup import ROOM, Lookup, pick
 from recoeval.data.numbering import Firsts, InOrder, Numbering, Numbers
+from recoeval.data.ordering import parts
 from recoeval.data.rowkeys import Ints
 
 __all__ = [
@@ -77,7 +78,7 @@ class Coding:
         tables = Lookup.of(self.users), Lookup.of(self.items)
         if tables[0] is not None and tables[1] is not None:
             codes, known = np.empty(pairs.height, np.uint64), np.empty(pairs.height, bool)
-            for part in _parts(pairs.height):
+            for part in parts(pairs.height, _AT_ONCE):
                 user, item = (
                     tables[0].find(pairs[USER_ID][part]),
                     tables[1].find(pairs[ITEM_ID][part]),
@@ -110,7 +111,7 @@ class Coding:
             return pl.DataFrame(dict(zip(_IDS, found, strict=True)))
         known, end = [each.to_numpy() for each in ids], 0
         columns = np.empty((2, len(codes) if kept is None else int(kept.sum())), np.int64)
-        for part in _parts(len(codes)):
+        for part in parts(len(codes), _AT_ONCE):
             own = codes[part] if kept is None else codes[part][kept[part]]
             start, end = end, end + len(own)
             for column, of_column, numbers in zip(columns, known, unpack(own), strict=True):
@@ -161,7 +162,7 @@ class TrainPairs:
         """Returns item_id, train_users (Int64 >= 1), sorted; every item with a train row."""
         items = self.coding.items
         users = np.zeros(len(items), np.int64)
-        for part in _parts(len(self.trained)):
+        for part in parts(len(self.trained), _AT_ONCE):
             users += np.bincount(unpack(self.trained[part])[1], minlength=len(items))
         table = pl.DataFrame({ITEM_ID: items, TRAIN_USERS: users})
         return table.filter(pl.col(TRAIN_USERS) > 0)
@@ -362,16 +363,10 @@ def among(found: pl.Series, codes: Codes) -> pl.Series:
 def _are_in(wanted: Codes, codes: Codes) -> NDArray[np.bool_]:
     """Returns whether each of some codes is one of sorted codes, at least one."""
     known = np.empty(len(wanted), bool)
-    for part in _parts(len(wanted)):
+    for part in parts(len(wanted), _AT_ONCE):
         at = np.minimum(np.searchsorted(codes, wanted[part]), len(codes) - 1)
         known[part] = codes[at] == wanted[part]
     return known
-
-
-def _parts(size: int) -> Iterator[slice]:
-    """Yields slices of rows: in memory that is new each time, they would cost twice as much."""
-    for first in range(0, size, _AT_ONCE):
-        yield slice(first, first + _AT_ONCE)
 
 
 def _distinct(codes: Codes) -> Codes:
