@@ -31,7 +31,9 @@ UInts = NDArray[np.uint64]
 
 _LONGEST: Final = 24
 _APART: Final = 10
+"""Bits that tell the second ids of a pair apart well enough to sort without the others."""
 _AT_ONCE: Final = 1 << 18
+"""Rows that are worked on at a time."""
 
 
 def starts_of(ids: pl.Series) -> Ints:
@@ -178,9 +180,10 @@ def sort_pairs(rows: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
 
 def _sorted_integers(first: pl.Series, second: pl.Series) -> list[pl.Series]:
     """Returns pairs of integers in order; nothing where they do not fit 64 bits."""
-    left, right = _code(first), _code(second)
-    if left is None or right is None or left.bits + right.bits > 64:
+    coded = _code_pairs(first, second)
+    if coded is None:
         return []
+    left, right = coded
     keys = _packed(left, right)
     keys.sort()
     own = left.decode(keys >> np.uint64(right.bits))
@@ -190,13 +193,22 @@ def _sorted_integers(first: pl.Series, second: pl.Series) -> list[pl.Series]:
 
 def _order_of_pairs(first: pl.Series, second: pl.Series) -> Ints | None:
     """Returns the places of pairs in their order, None where codes do not pay or fit."""
-    left, right = _code(first), _code(second)
-    if left is None or right is None or left.bits + right.bits > 64:
+    coded = _code_pairs(first, second)
+    if coded is None:
         return None
+    left, right = coded
     keys, bits = _packed(left, right), left.bits + right.bits
     # Some bits may be lacking, if few of the second ids are alike in those that are left.
     lacking = bits + len(keys).bit_length() - 64
     return _order_of(keys, bits) if lacking <= max(right.bits - _APART, 0) else np.argsort(keys)
+
+
+def _code_pairs(first: pl.Series, second: pl.Series) -> tuple[_Coded, _Coded] | None:
+    """Returns both ids as codes, None where that does not pay or 64 bits do not hold them."""
+    left, right = _code(first), _code(second)
+    if left is None or right is None or left.bits + right.bits > 64:
+        return None
+    return left, right
 
 
 @dataclass(frozen=True, slots=True)
