@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from recoeval.generators.base import Fitted, Generator, Train
+from recoeval.generators.base import Fitted, Generator, Others, Scoring, Train
 from recoeval.generators.implicit_models import ALS
 from recoeval.generators.popularity import Popularity
 from recoeval.generators.precomputed import Precomputed
@@ -13,9 +13,11 @@ __all__ = [
     "GENERATORS",
     "Fitted",
     "Generator",
+    "Others",
     "Popularity",
     "Precomputed",
     "Random",
+    "Scoring",
     "Train",
 ]
 

@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import polars as pl
 
 from recoeval.component import Component
 
-__all__ = ["Fitted", "Generator", "Train"]
+__all__ = ["Fitted", "Generator", "Others", "Scoring", "Train"]
+
+
+class Others(Protocol):
+    """The other generators of a run, as a merge or a rerank reads them."""
+
+    def lists(self, name: str, queries: pl.DataFrame) -> pl.DataFrame:
+        """Returns the prepared lists of a generator for a block of queries.
+
+        Args:
+            name: one of the generators that `Generator.reads` names.
+            queries: query_id, user_id; one row a query.
+
+        Returns:
+            query_id, item_id, rank (Int64, 1..n without gaps), score (Float64, null where the
+            lists have none); sorted by query and rank, items distinct within a query.
+        """
+        ...
+
+    def score(self, name: str, pairs: pl.DataFrame) -> pl.Series:
+        """Returns what a generator thinks of (user, item) pairs.
+
+        Args:
+            name: one of the generators that `Generator.asks` names.
+            pairs: query_id, user_id, item_id.
+
+        Returns:
+            Float64, one a row, higher is better; null where the generator has no score.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +60,7 @@ class Train:
             the train rows have none of them. None: no item has several ids.
         popularity: item_id, train_users (Int64 >= 1), ascending by item: distinct users with a
             train row, of every item that has one; None: not counted yet.
+        others: the generators that this one reads; None: it reads none.
     """
 
     rows: pl.LazyFrame
@@ -39,6 +70,7 @@ class Train:
     threads: int
     aliases: pl.DataFrame | None = None
     popularity: pl.DataFrame | None = None
+    others: Others | None = None
 
 
 class Fitted(Protocol):
@@ -54,6 +86,23 @@ class Fitted(Protocol):
         Returns:
             query_id, item_id, rank (Int64, 1 is best), score (Float64); at most k rows a
             query, in any row order. Seen items are left out before the cut.
+        """
+        ...
+
+
+@runtime_checkable
+class Scoring(Protocol):
+    """A fitted generator that scores any pair, listed or not: what a rerank asks for."""
+
+    def score(self, pairs: pl.DataFrame) -> pl.Series:
+        """Returns the scores of pairs, the same numbers that the lists have.
+
+        Args:
+            pairs: query_id, user_id, item_id, in any order; ids that nobody knows too.
+
+        Returns:
+            Float64, one a row, higher is better; null where it has none (a user or an item
+            without a train row).
         """
         ...
 
@@ -79,3 +128,27 @@ class Generator(Component, ABC):
                 path is relative to this generator.
             DataError: the train rows do not suffice.
         """
+
+    def reads(self, k: int) -> Mapping[str, int]:
+        """Returns the generators whose lists this one reads, and how deep.
+
+        Args:
+            k: length of its own lists, items, >= 1.
+
+        Returns:
+            Length of the lists that are read, by name of the generator; most read none.
+        """
+        return {}
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The generators whose scores this one asks for; most ask for none."""
+        return ()
+
+    def in_fold(self, number: int) -> Self:
+        """Returns the generator as it is in a fold: paths may name it.
+
+        Args:
+            number: of the fold, from 0.
+        """
+        return self
