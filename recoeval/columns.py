@@ -18,6 +18,10 @@ SCORE: Final = "score"
 FOLD: Final = "fold"
 GENERATOR: Final = "generator"
 
+# Merged lists: the generator that gave an item, and its rank there.
+CHANNEL: Final = "channel"
+CHANNEL_RANK: Final = "channel_rank"
+
 # PER_QUERY and PER_USER: |R| and the length of the prepared list.
 RELEVANT: Final = "relevant"
 RETURNED: Final = "returned"

@@ -145,6 +145,11 @@ class Generator(Component, ABC):
         """The generators whose scores this one asks for; most ask for none."""
         return ()
 
+    @property
+    def places(self) -> Mapping[str, str]:
+        """Where its options name other generators: {"channels.als": "als"}; most name none."""
+        return {}
+
     def in_fold(self, number: int) -> Self:
         """Returns the generator as it is in a fold: paths may name it.
 

@@ -1,0 +1,373 @@
+"""Merge: one list out of the lists of several channels, under a budget of slots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import Field, GetJsonSchemaHandler, Strict, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from recoeval import columns as c
+from recoeval.component import Component, Count, Number
+from recoeval.errors import ConfigError, DataError, EngineError, Problem, did_you_mean, some
+from recoeval.generators.base import Fitted, Generator, Others, Train
+from recoeval.generators.combining import (
+    Listed,
+    Picked,
+    add_up,
+    fill,
+    filled_depths,
+    number_rows,
+    take_turns,
+    turned_depths,
+)
+
+__all__ = ["Channel", "Merge", "Merged", "Merging", "merge_lists"]
+
+Floats = NDArray[np.float64]
+
+Weight = Annotated[Number, Field(gt=0, le=1e100)]
+"""A number above 0, so far below the largest one that no sum overflows."""
+
+_CONSTANT = 60.0
+_USES: Mapping[str, tuple[str, ...]] = {
+    "weight": ("weighted", "rrf"),
+    "priority": ("quota",),
+    "normalize": ("weighted",),
+    "constant": ("rrf",),
+}
+"""Options that only some methods use."""
+
+
+class Channel(Component):
+    """How a generator takes part in a merge: nothing, its quota alone, or a mapping."""
+
+    quota: Count | None = None
+    """Items: with quota and round_robin those that it gives at most, with weighted and rrf the
+    first ones of its list, which take part. Default: no bound of its own."""
+    weight: Weight | None = None
+    """How much it counts, of weighted and rrf; default 1."""
+    priority: Annotated[int, Strict()] | None = None
+    """Of quota: the lower number gives first. Default: after those that have one, in the order as
+    written; so are equal ones."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        if value is None:
+            return {}
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+            return {"quota": value}
+        if isinstance(value, Mapping | Channel):
+            return value
+        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+        text = "expected nothing, a quota (an integer >= 1) or {quota: , weight: , priority: }"
+        raise ValueError(f"{text}, got {shown}")
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Returns the schema of the mapping or of the short forms."""
+        whole = handler.resolve_ref_schema(handler(core_schema))
+        about = whole.pop("description", "")
+        short = [{"type": "integer", "minimum": 1}, {"type": "null"}]
+        return {"anyOf": [whole, *short], "description": about}
+
+
+class Merge(Generator):
+    """One list out of the lists of other generators of the run, its channels.
+
+    A list has no item twice. What fewer channels list than there are slots leaves slots empty:
+    nothing is padded, and no other channel gets them beyond its quota; `list_fill` shows it.
+    """
+
+    serves_cold_users: ClassVar[bool] = True
+    serves_cold_items: ClassVar[bool] = True
+
+    type: Literal["merge"] = "merge"
+    method: Literal["quota", "round_robin", "weighted", "rrf"] = "quota"
+    """quota (default): by priority, each channel gives its first items that none before it gave.
+    round_robin: one item each, there and back: A B C C B A A B C. weighted: by the sum of weight x
+    normalised score. rrf: by the sum of weight / (constant + rank)."""
+    channels: Annotated[dict[str, Channel], Field(min_length=1)]
+    """Whose lists are merged, by name: {als: 300, popularity: 100}. A number is a quota."""
+    total: Count | None = None
+    """Length of the merged list. Default: the sum of the quotas if all channels have one, else as
+    long as is asked for. With weighted and rrf, channels without a quota take part with as many
+    items."""
+    normalize: Literal["minmax", "rank"] | None = None
+    """Of weighted: minmax (default): (score - min) / (max - min) over the items of the list that
+    take part, 1 if all are equal; rank: (n - rank + 1) / n, which needs no scores."""
+    constant: Annotated[Number, Field(gt=0, le=1e100)] | None = None
+    """Of rrf: how little the first ranks differ; default 60."""
+
+    @model_validator(mode="after")
+    def _of_use(self) -> Merge:
+        given = [(name, name) for name in ("normalize", "constant")]
+        values: dict[str, Any] = {name: getattr(self, name) for name, _ in given}
+        for channel, its in self.channels.items():
+            for option in ("weight", "priority"):
+                place = f"channels.{channel}.{option}"
+                given.append((place, option))
+                values[place] = getattr(its, option)
+        for place, option in given:
+            if values[place] is not None and self.method not in _USES[option]:
+                users = " or ".join(_USES[option])
+                raise ValueError(
+                    f"{place} is of no use with method: {self.method}: remove it, or write "
+                    f"method: {users}"
+                )
+        return self
+
+    @property
+    def quotas(self) -> dict[str, int | None]:
+        """The quota of each channel, as configured; None: it has none."""
+        return {name: channel.quota for name, channel in self.channels.items()}
+
+    @property
+    def places(self) -> Mapping[str, str]:
+        return {f"channels.{name}": name for name in self.channels}
+
+    def length(self, k: int) -> int:
+        """Returns how long a merged list can be when k items are asked for."""
+        quotas = list(self.quotas.values())
+        slots = self.total or (k if None in quotas else sum(filter(None, quotas)))
+        return min(k, slots)
+
+    def reads(self, k: int) -> Mapping[str, int]:
+        names = self._ordered()
+        quotas = [self.channels[name].quota for name in names]
+        if self.method == "quota":
+            depths = filled_depths(quotas, self.length(k))
+        elif self.method == "round_robin":
+            depths = turned_depths(quotas, self.length(k))
+        else:
+            depths = [quota or self.total or k for quota in quotas]
+        return dict(zip(names, depths, strict=True))
+
+    def without(self, channel: str) -> Self | None:
+        """Returns the merge of the other channels, with the same total; None: there are none.
+
+        Raises:
+            ConfigError: it has no such channel.
+        """
+        self._known(channel)
+        others = {name: its for name, its in self.channels.items() if name != channel}
+        return self.model_copy(update={"channels": others}) if others else None
+
+    def with_slots(self, channel: str, more: int) -> Self | None:
+        """Returns the merge with a larger quota of a channel, and as much more in total.
+
+        Args:
+            channel: one of its channels.
+            more: slots, >= 1.
+
+        Returns:
+            The merge; None where the channel has no quota, and so no slots of its own.
+
+        Raises:
+            ConfigError: it has no such channel, or `more` is below 1.
+        """
+        self._known(channel)
+        if more < 1:
+            raise ConfigError(f"expected at least one slot more, got {more}")
+        own = self.channels[channel]
+        if own.quota is None:
+            return None
+        wider = own.model_copy(update={"quota": own.quota + more})
+        changes: dict[str, Any] = {"channels": {**self.channels, channel: wider}}
+        if self.total is not None:
+            changes["total"] = self.total + more
+        return self.model_copy(update=changes)
+
+    def _known(self, channel: str) -> None:
+        if channel not in self.channels:
+            raise ConfigError(
+                f"unknown channel {channel!r}.{did_you_mean(channel, self.channels)}"
+                f" Channels: {', '.join(self.channels)}"
+            )
+
+    def _ordered(self) -> list[str]:
+        """Returns the channels in the order in which they give."""
+
+        def place(name: str) -> tuple[bool, int]:
+            priority = self.channels[name].priority
+            return priority is None, priority or 0
+
+        return sorted(self.channels, key=place)
+
+    def fit(self, train: Train) -> Fitted:
+        """Returns the merge of the run's lists.
+
+        Raises:
+            EngineError: nobody gives the lists of the channels.
+        """
+        if train.others is None:
+            raise EngineError(
+                f"a merge reads the lists of {', '.join(self.channels)}: give them as Train.others"
+            )
+        return Merging(self, train.others)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Merged lists, and where their items come from.
+
+    Args:
+        lists: query_id, item_id, rank (Int64, 1..n), score (Float64), channel (String: who gave
+            the item; with weighted and rrf who adds the most to its score, the first of equals),
+            channel_rank (Int64: its rank in that channel's list); by query and rank.
+        duplicates: of each channel, as configured: its rows that were read, and whose items are
+            in the merged list because another channel gave them.
+    """
+
+    lists: pl.DataFrame
+    duplicates: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """A merge that can read its channels.
+
+    Args:
+        merge: its options.
+        others: who has the lists.
+    """
+
+    merge: Merge
+    others: Others
+
+    def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
+        """Returns the merged lists; the score is 1 / rank with quota and round_robin."""
+        lists = self.merged(queries, k).lists
+        return lists.lazy().select(c.QUERY_ID, c.ITEM_ID, c.RANK, c.SCORE)
+
+    def merged(self, queries: pl.DataFrame, k: int) -> Merged:
+        """Returns the merged lists with the channels that gave their items.
+
+        Args:
+            queries: query_id, user_id; one row a query.
+            k: length of the lists, items, >= 1.
+
+        Raises:
+            DataError: a channel has rows without a score where the method needs one.
+        """
+        lists = {name: self.others.lists(name, queries) for name in self.merge.channels}
+        return merge_lists(lists, self.merge, k)
+
+
+def merge_lists(lists: Mapping[str, pl.DataFrame], merge: Merge, k: int) -> Merged:
+    """Returns one list a query out of those of the channels.
+
+    Args:
+        lists: of each channel, by its name: query_id, item_id, rank (Int64, 1..n without gaps),
+            score (Float64 or null); rows in any order, items distinct within a query. Rows
+            deeper than `merge.reads(k)` change nothing.
+        merge: how; its channels are those of the lists.
+        k: length of the merged lists, items, >= 1.
+
+    Raises:
+        DataError: a channel has rows without a score where the method needs one.
+
+    Source:
+        rrf: G. V. Cormack, C. L. A. Clarke, S. Büttcher, Reciprocal rank fusion outperforms
+        Condorcet and individual rank learning methods, SIGIR 2009.
+
+    Example:
+        >>> def ranked(*items):
+        ...     rows = {"query_id": "q", "item_id": items, "rank": range(1, len(items) + 1)}
+        ...     return pl.DataFrame(rows).with_columns(score=1.0 / pl.col("rank"))
+        >>> merge = Merge(channels={"als": 2, "popular": 2})
+        >>> merged = merge_lists({"als": ranked(7, 5), "popular": ranked(5, 3, 9)}, merge, 10)
+        >>> merged.lists["item_id"].to_list(), merged.lists["channel"].to_list()
+        ([7, 5, 3, 9], ['als', 'als', 'popular', 'popular'])
+        >>> merged.duplicates
+        {'als': 0, 'popular': 1}
+    """
+    depths = merge.reads(k)
+    cut = {name: lists[name].filter(pl.col(c.RANK) <= depth) for name, depth in depths.items()}
+    block = number_rows(list(cut.values()))
+    channels = [merge.channels[name] for name in cut]
+    quotas, limit = [channel.quota for channel in channels], merge.length(k)
+    if merge.method == "quota":
+        picked = fill(block, quotas, limit)
+    elif merge.method == "round_robin":
+        picked = take_turns(block, quotas, limit)
+    else:
+        if merge.method == "weighted" and merge.normalize != "rank":
+            for name, rows in cut.items():
+                _require_scores(name, rows)
+        values = [
+            (channel.weight or 1.0) * _share(merge, rows)
+            for channel, rows in zip(channels, block.channels, strict=True)
+        ]
+        picked = add_up(block, values, limit)
+    query_ids = block.query_ids.gather(block.queries[picked.pairs])
+    item_ids = block.item_ids.gather(block.items[picked.pairs])
+    counted = dict(zip(cut, picked.duplicates, strict=True))
+    return Merged(
+        _frame(query_ids, item_ids, picked, list(cut)),
+        {name: counted[name] for name in merge.channels},
+    )
+
+
+def _frame(
+    query_ids: pl.Series, item_ids: pl.Series, picked: Picked, names: list[str]
+) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            c.QUERY_ID: query_ids,
+            c.ITEM_ID: item_ids,
+            c.RANK: picked.places,
+            c.SCORE: picked.scores,
+            c.CHANNEL: pl.Series(names, dtype=pl.String).gather(picked.givers),
+            c.CHANNEL_RANK: picked.ranks,
+        }
+    )
+
+
+def _require_scores(name: str, rows: pl.DataFrame) -> None:
+    """Raises DataError where rows of a channel have no finite score."""
+    lacking = rows.filter(~pl.col(c.SCORE).is_finite().fill_null(False))
+    if lacking.height:
+        examples = some(lacking.select(c.QUERY_ID, c.ITEM_ID).head(6).rows())
+        text = (
+            f"{lacking.height} of {rows.height} rows have no finite score, which "
+            f"normalize: minmax needs, e.g. {examples}: write normalize: rank"
+        )
+        raise DataError(Problem(text, f"lists[{name}].{c.SCORE}"))
+
+
+def _share(merge: Merge, rows: Listed) -> Floats:
+    """Returns what each row of a channel adds, before its weight."""
+    if merge.method == "rrf":
+        constant = _CONSTANT if merge.constant is None else merge.constant
+        return 1.0 / (constant + rows.ranks.astype(np.float64))
+    if merge.normalize == "rank":
+        counts = np.repeat(rows.lengths, rows.lengths).astype(np.float64)
+        return (counts - rows.ranks + 1) / counts
+    return _minmax(rows)
+
+
+def _minmax(rows: Listed) -> Floats:
+    """Returns (score - min) / (max - min) within each query, 1 where all scores are equal."""
+    lengths = rows.lengths[rows.lengths > 0]
+    starts = rows.starts[:-1][rows.lengths > 0]
+    if not len(starts):
+        return rows.scores
+    low = np.repeat(np.minimum.reduceat(rows.scores, starts), lengths)
+    high = np.repeat(np.maximum.reduceat(rows.scores, starts), lengths)
+    with np.errstate(over="ignore"):
+        # The range of the largest numbers overflows: halves do not, and are exact up there.
+        half: Floats = np.where(np.isfinite(high - low), 1.0, 0.5)
+    span = high * half - low * half
+    equal = span == 0
+    values: Floats = (rows.scores * half - low * half) / np.where(equal, 1.0, span)
+    return np.where(equal, 1.0, values)
