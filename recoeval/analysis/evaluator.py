@@ -37,7 +37,8 @@ from recoeval.data.listcheck import checking
 from recoeval.data.ordering import in_order
 from recoeval.data.policies import Truth
 from recoeval.data.queries import pairs_by_query
-from recoeval.engine.local import Scored, Scorer
+from recoeval.engine.local import Keep, Scorer
+from recoeval.engine.scored import Scored
 from recoeval.errors import ConfigError, Problem
 from recoeval.metrics.base import DELIVERED, Measure
 from recoeval.metrics.cuts import ALL
@@ -117,6 +118,7 @@ class Evaluator:
         serves_cold_users: bool = True,
         serves_cold_items: bool = True,
         with_items: bool = False,
+        keep: Keep | None = None,
         threads: int = 1,
     ) -> Scored:
         """Returns what the lists of one generator give, for a block of queries.
@@ -130,6 +132,7 @@ class Evaluator:
             serves_cold_users: whether the generator can serve users without a train row.
             serves_cold_items: whether it can list items without one.
             with_items: whether the items of the lists are asked for.
+            keep: gets the prepared lists; see `Scorer.read`.
             threads: pieces of the lists that are worked on at a time.
 
         Raises:
@@ -145,6 +148,7 @@ class Evaluator:
                 serves_cold_users=serves_cold_users,
                 serves_cold_items=serves_cold_items,
                 with_items=with_items,
+                keep=keep,
                 threads=threads,
             )
 

@@ -8,7 +8,7 @@ rank minus the rows before it that leave.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +21,7 @@ from recoeval.data.rowkeys import Ints, PairIndex, expand, match_rows
 from recoeval.engine.kernel import REMOVED
 from recoeval.metrics.base import REPEATED, SEEN
 
-__all__ = ["TRUTH", "Asked", "Found", "find", "merge"]
+__all__ = ["TRUTH", "Asked", "Found", "find", "merge", "prepared_rows"]
 
 TRUTH: Final = "truth"
 
@@ -170,9 +170,7 @@ def find(asked: Asked, *, drop_seen: bool) -> Found:
         asked: the rows, matched with the tables "truth", and "seen" if that is known.
         drop_seen: whether seen rows leave the lists (`repeats: exclude`).
     """
-    repeated = asked.repeated()
-    known = np.sort(asked.pairs(SEEN)[1]) if SEEN in asked.matched else np.zeros(0, np.int64)
-    gone = _union(repeated, known) if drop_seen else repeated
+    repeated, known, gone = _leaving(asked, drop_seen=drop_seen)
     pairs, rows = asked.pairs(TRUTH)
     stays = ~_are_in(rows, gone)
     # Of each pair one row at most: others repeat it.
@@ -194,6 +192,36 @@ def find(asked: Asked, *, drop_seen: bool) -> Found:
         _marked(asked, repeated, known, gone),
         _frame({ITEM_ID: filtered}),
     )
+
+
+def prepared_rows(asked: Asked, *, drop_seen: bool) -> pl.DataFrame:
+    """Returns the lists of a block as they are after repeated and seen items have left.
+
+    Args:
+        asked: the rows, matched with the table "seen" if that is known; at any depth.
+        drop_seen: whether seen rows leave the lists (`repeats: exclude`).
+
+    Returns:
+        query_id (number, UInt32), item_id, rank (Int64, 1..n), score (null where there is none).
+    """
+    whole = replace(asked, depth=None)
+    _, _, gone = _leaving(whole, drop_seen=drop_seen)
+    rows = whole.rows()
+    if not len(gone):
+        return rows
+    block = whole.block
+    _, at = expand(block.starts[:-1], whole.lengths)
+    starts = block.starts[block.lists(at)]
+    before = np.searchsorted(gone, at) - np.searchsorted(gone, starts)
+    ranks = rows[RANK] - pl.Series(before, dtype=pl.Int64)
+    return rows.with_columns(ranks.alias(RANK)).filter(~_are_in(at, gone))
+
+
+def _leaving(asked: Asked, *, drop_seen: bool) -> tuple[Ints, Ints, Ints]:
+    """Returns the rows that are repeated, those that are seen, and those that leave; ascending."""
+    repeated = asked.repeated()
+    known = np.sort(asked.pairs(SEEN)[1]) if SEEN in asked.matched else np.zeros(0, np.int64)
+    return repeated, known, _union(repeated, known) if drop_seen else repeated
 
 
 def _union(one: Ints, other: Ints) -> Ints:

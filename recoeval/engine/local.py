@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,7 +12,6 @@ import polars as pl
 from recoeval.columns import (
     BUCKET,
     BUCKET_BY,
-    CAUSE,
     GAIN,
     ITEM_ID,
     LABEL,
@@ -25,7 +24,6 @@ from recoeval.columns import (
 from recoeval.data.delivery import Tie
 from recoeval.data.idset import IdSet
 from recoeval.data.listblocks import block_of
-from recoeval.data.listcheck import ListFacts
 from recoeval.data.pieces import map_pieces
 from recoeval.data.rowkeys import Ints
 from recoeval.engine import kernel
@@ -35,70 +33,25 @@ from recoeval.engine.checks import (
     refuse_missing_scores,
     refuse_quotas,
 )
-from recoeval.engine.finding import TRUTH
+from recoeval.engine.finding import TRUTH, Asked, prepared_rows
 from recoeval.engine.losses import Causes
 from recoeval.engine.numbering import Numbering
 from recoeval.engine.ordered import places_of
 from recoeval.engine.parts import Part
 from recoeval.engine.piece import EXPOSED, Known, Piece, join_pieces, piece_of
+from recoeval.engine.scored import Scored
 from recoeval.engine.sums import terms_of
 from recoeval.metrics.base import SEEN, Measure, Table
 
-__all__ = ["Scored", "Scorer"]
+__all__ = ["Keep", "Scorer"]
 
 PIECES_AT_ONCE = 4
 """Pieces of lists that are worked on at most: more cost memory, and wait for the reader."""
 
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """What the lists of one generator gave.
-
-    Blocks of queries merge exactly: rows are put one below the other, integers of `listed` add.
-
-    Args:
-        per_query: result of `kernel.score_queries`; null where a restricted truth is empty.
-        found: item_id (number of the pair: its row in `truth`), rank (prepared, at any depth).
-        missed: item_id (number of the pair), cause: the relevant pairs that are in no prepared
-            list.
-        sliced: bucket_by, bucket, then as per_query: one row a query whose part of the truth is
-            not empty; accuracy metrics only.
-        listed: bucket_by, bucket, item_id, one Int64 column a cut ("@10"): in how many prepared
-            lists; without columns of counts when no catalogue metric is asked for.
-        truth: query_id, item_id, gain of all relevant pairs.
-        facts: what was found when the rows of the lists were checked.
-        lists: all lists, also those of queries that are not evaluated.
-        strangers: lists of queries that are not evaluated.
-        items: the distinct items of all lists; None: nobody asked for them.
-    """
-
-    per_query: pl.DataFrame
-    found: pl.DataFrame
-    missed: pl.DataFrame
-    sliced: pl.DataFrame
-    listed: pl.DataFrame
-    truth: pl.DataFrame
-    facts: ListFacts
-    lists: int
-    strangers: int
-    items: pl.Series | None = None
-
-    @property
-    def hits(self) -> pl.DataFrame:
-        """query_id, item_id, rank (prepared, at any depth), gain; by query and rank."""
-        pairs = self.truth[self.found[ITEM_ID]]
-        return pairs.select(QUERY_ID, ITEM_ID, self.found[RANK], GAIN).sort(QUERY_ID, RANK)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """What was read: the facts, lists, and lists_without_query."""
-        counted = {"lists": self.lists, "lists_without_query": self.strangers}
-        return {**asdict(self.facts), **counted}
-
-    @property
-    def lost(self) -> pl.DataFrame:
-        """query_id, item_id, gain, cause: the relevant pairs that are in no prepared list."""
-        return self.truth[self.missed[ITEM_ID]].with_columns(self.missed[CAUSE].cast(pl.String))
+Keep = Callable[[pl.DataFrame, bool], None]
+"""Is given prepared lists, query_id (number), item_id, rank, score, and whether their rows stood
+together. If it is ever told that they did not, these are all lists: what it got before counts no
+more. Called from several threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +189,7 @@ class Scorer:
         serves_cold_users: bool = True,
         serves_cold_items: bool = True,
         with_items: bool = False,
+        keep: Keep | None = None,
         threads: int = 1,
     ) -> Scored:
         """Returns what these lists give; they are read piece by piece and never held whole.
@@ -246,11 +200,12 @@ class Scorer:
             queries: the block of evaluated queries to score; None means all of them.
             what: name of the lists in errors.
             tie: order of equal scores by item id, where there is no rank.
-            depth: where the lists end; the row after it is read by nothing but the test for
-                ties at that depth. None: they end where they end.
+            depth: where the lists end; of the rows below it the first is read by the test for
+                ties at that depth, and nothing else. None: they end where they end.
             serves_cold_users: whether the generator can serve users without a train row.
             serves_cold_items: whether it can list items without one.
             with_items: whether the items of the lists are asked for.
+            keep: as for `read`.
             threads: pieces that are worked on at a time.
 
         Raises:
@@ -258,7 +213,7 @@ class Scorer:
         """
         items = IdSet() if with_items else None
         whole = self.read(
-            lists, queries, what=what, tie=tie, depth=depth, items=items, threads=threads
+            lists, queries, what=what, tie=tie, depth=depth, items=items, keep=keep, threads=threads
         )
         scored = self.finish(
             whole,
@@ -278,6 +233,7 @@ class Scorer:
         tie: Tie = "ascending",
         depth: int | None = None,
         items: IdSet | None = None,
+        keep: Keep | None = None,
         threads: int = 1,
     ) -> Piece:
         """Returns what scores read of lists; blocks of whole lists can be joined.
@@ -289,6 +245,7 @@ class Scorer:
             tie: as for `score`.
             depth: as for `score`.
             items: gets the items of all lists; None: nobody asks for them.
+            keep: gets the prepared lists of these queries, at any depth; None: nobody does.
             threads: pieces that are worked on at a time.
 
         Raises:
@@ -304,8 +261,11 @@ class Scorer:
             if items is not None:
                 items.add(block.items, block.hashes)
             own = self.numbering.numbers(block.queries)
-            asked = np.where(wanted[own], own, -1)
-            return piece_of(block, asked, self.known, depth=depth)
+            own = np.where(wanted[own], own, -1)
+            asked = Asked.of(block, own, self.known.pairs, depth)
+            if keep is not None:
+                keep(prepared_rows(asked, drop_seen=self.drop_seen), starts is not None)
+            return piece_of(asked, self.known)
 
         kept = [name for name in (RANK, SCORE) if name in lists.collect_schema()]
         rows = lists.select(QUERY_ID, ITEM_ID, *kept)

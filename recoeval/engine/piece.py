@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from recoeval.columns import BUCKET, BUCKET_BY, ITEM_ID, QUERY_ID, SCORE
-from recoeval.data.listblocks import ListBlock
 from recoeval.data.listcheck import ListFacts, add_facts
-from recoeval.data.rowkeys import Ints, PairIndex
+from recoeval.data.rowkeys import PairIndex
 from recoeval.engine.finding import Asked, Found, find, merge
 from recoeval.engine.listed import count_listed, cuts_of
 from recoeval.engine.sums import sum_lists, sum_rows
@@ -74,16 +73,15 @@ class Piece:
     rows: int
 
 
-def piece_of(block: ListBlock, numbers: Ints, known: Known, *, depth: int | None) -> Piece:
+def piece_of(asked: Asked, known: Known) -> Piece:
     """Returns what scores read of a block of lists.
 
     Args:
-        block: the lists.
-        numbers: query number of each; -1: not asked for.
+        asked: its rows, matched with the pairs of `known`; of those below its depth the first is
+            read by the test for ties, and nothing else.
         known: what they are held against.
-        depth: where the lists end; the row after it is read by nothing but the test for ties.
     """
-    asked = Asked.of(block, numbers, known.pairs, depth)
+    block, numbers = asked.block, asked.numbers
     found = find(asked, drop_seen=known.drop_seen)
     own = numbers >= 0
     sums = pl.DataFrame(
@@ -92,7 +90,7 @@ def piece_of(block: ListBlock, numbers: Ints, known: Known, *, depth: int | None
     queries = known.queries.lazy()
     if known.terms["delivered"]:
         whole = replace(asked, depth=None)
-        sums = sum_lists(whole.rows().lazy(), known.measures, queries, depth=depth).collect()
+        sums = sum_lists(whole.rows().lazy(), known.measures, queries, depth=asked.depth).collect()
     unscored = 0
     if any(measure.metric.needs_scores for measure in known.measures):
         scores = asked.rows()[SCORE]

@@ -9,7 +9,8 @@ import pytest
 from recoeval.data.listcheck import check_lists
 from recoeval.data.pieces import map_pieces
 from recoeval.engine import local, parts
-from recoeval.engine.local import Scored, Scorer
+from recoeval.engine.local import Scorer
+from recoeval.engine.scored import Scored
 from recoeval.errors import DataError
 from recoeval.metrics import measures
 from tests.data.helpers import refused

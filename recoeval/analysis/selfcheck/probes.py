@@ -20,7 +20,8 @@ from recoeval.columns import (
     RELEVANT,
     SCORE,
 )
-from recoeval.engine.local import Scored, Scorer
+from recoeval.engine.local import Scorer
+from recoeval.engine.scored import Scored
 from recoeval.metrics.accuracy import Recall
 from recoeval.metrics.base import Cut, Measure
 

@@ -12,7 +12,8 @@ from recoeval.analysis.results import Evaluation
 from recoeval.analysis.selfcheck import SHARES, UNBOUNDED, probes, self_check
 from recoeval.analysis.selfcheck.idealvalues import ideal_value
 from recoeval.columns import CAUSE_DTYPE, SUMMARY_SCHEMA, UNAVAILABLE
-from recoeval.engine.local import Scored, Scorer
+from recoeval.engine.local import Scorer
+from recoeval.engine.scored import Scored
 from recoeval.metrics import METRICS, Cut, Measure, measures
 from recoeval.metrics.accuracy import Recall
 from recoeval.metrics.ranking import NDCG
