@@ -64,6 +64,10 @@ Verbose = Annotated[
     typer.Option("-v", "--verbose", help="Cost of each stage on stderr; all tables in the report."),
 ]
 
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Train anew, even if an earlier run stored the lists.")
+]
+
 # Of `check`.
 Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON Schema; needs no CONFIG.")]
 Deep = Annotated[
@@ -165,8 +169,10 @@ def init_config(file: NewFile = "recoeval.yaml") -> None:
 @app.command("run")
 def run_config(
     config: Config,
+    *,
     changes: Changes = None,
     date: Day = None,
+    fresh: Fresh = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> int:
@@ -176,9 +182,15 @@ def run_config(
     from recoeval.workflow.progress import progress_for
 
     done = run(
-        config, set=changes or (), date=parse_date(date), progress=progress_for(verbose=verbose)
+        config,
+        set=changes or (),
+        date=parse_date(date),
+        fresh=fresh,
+        progress=progress_for(verbose=verbose),
     )
     _show_results(_results_of(done, {"config": config}), as_json=as_json, full=verbose)
+    for failure in done.verdict.failures:
+        write_err("\n".join(failure.messages))
     return done.verdict.exit_code
 
 
@@ -264,8 +276,8 @@ def evaluate_files(
     from recoeval import __version__
     from recoeval.report.sections import Results
     from recoeval.workflow.arguments import table_path
+    from recoeval.workflow.disk import write_file
     from recoeval.workflow.filetables import evaluate_tables
-    from recoeval.workflow.store import write_file
 
     place = None if per_user is None else table_path(per_user, "--per-user")
     named = {"recs": recs, "truth": truth, "train": train, "users": users}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +28,8 @@ from recoeval.errors import ConfigError, Problem, did_you_mean
 from recoeval.metrics.base import Measure, parse_metric
 
 __all__ = ["Evaluation", "by_generator", "merge_folds"]
+
+_TABLES = ("summary", "per_query", "hits", "loss")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,6 +84,18 @@ class Evaluation:
     def folds(self) -> pl.DataFrame:
         """For each number its mean over the folds, sd, min and max; empty with one fold."""
         return spread_over_folds(self.summary)
+
+    def without(self, generators: Collection[str]) -> Evaluation:
+        """Returns the results of the other generators."""
+        if not generators:
+            return self
+        others = ~pl.col(GENERATOR).is_in(list(generators))
+        tables: dict[str, Any] = {
+            name: getattr(self, name).filter(others) for name in (*_TABLES, "lost_pairs")
+        }
+        lists = self.counts.get("lists", {})
+        left = {name: counts for name, counts in lists.items() if name not in generators}
+        return replace(self, **tables, counts={**self.counts, "lists": left})
 
     def value(
         self,

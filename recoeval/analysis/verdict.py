@@ -26,7 +26,7 @@ from recoeval.columns import (
 from recoeval.errors import ConfigError, Problem, did_you_mean
 from recoeval.metrics.base import Measure, Metric
 
-__all__ = ["Check", "Outcome", "Verdict", "check_constraints"]
+__all__ = ["Check", "Failure", "Outcome", "Verdict", "check_constraints"]
 
 Outcome = Literal["pass", "fail", "inconclusive"]
 
@@ -64,33 +64,59 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """A generator that gave no lists, while others did.
+
+    Args:
+        generator: its name.
+        exit_code: of the error.
+        messages: what went wrong, one a problem, with their places.
+    """
+
+    generator: str
+    exit_code: int
+    messages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The outcome of all constraints, and whether the numbers can be believed.
 
     Args:
-        outcome: none when there are no constraints; suspicious when the numbers cannot be
-            right, whatever the constraints say; fail when a constraint of severity error
-            failed; inconclusive when one of them could not be decided; else pass.
+        outcome: partial when a generator failed, whatever the others did; none when there are
+            no constraints; suspicious when the numbers cannot be right, whatever the
+            constraints say; fail when a constraint of severity error failed; inconclusive when
+            one of them could not be decided; else pass.
         checks: one a constraint, generator, fold and bucket.
         outcomes: one a constraint and generator: (constraint, severity, generator, outcome).
         suspicions: what cannot be right: (generator, reason).
+        failures: generators that failed; their constraints are not judged.
     """
 
-    outcome: Outcome | Literal["none", "suspicious"]
+    outcome: Outcome | Literal["none", "suspicious", "partial"]
     checks: tuple[Check, ...]
     outcomes: tuple[tuple[str, str, str, Outcome], ...]
     suspicions: tuple[tuple[str, str], ...] = ()
+    failures: tuple[Failure, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """1 when a constraint of severity error failed or the numbers are suspicious, else 0."""
-        return int(self.outcome in ("fail", "suspicious"))
+        """The highest of: 1 when a constraint of severity error failed, those of failures; or 0."""
+        broken = any(row[1] == "error" and row[3] == "fail" for row in self.outcomes)
+        failed = broken or bool(self.suspicions) or self.outcome in ("fail", "suspicious")
+        return max([int(failed), *(failure.exit_code for failure in self.failures)])
 
     def doubted(self, suspicions: Sequence[tuple[str, str]]) -> Verdict:
         """Returns the verdict with (generator, reason) of what cannot be right."""
         if not suspicions:
             return self
         return replace(self, outcome="suspicious", suspicions=tuple(suspicions))
+
+    def without(self, failures: Sequence[Failure]) -> Verdict:
+        """Returns the verdict of a run in which generators failed."""
+        if not failures:
+            return self
+        return replace(self, outcome="partial", failures=tuple(failures))
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the verdict as plain values for JSON."""
@@ -100,6 +126,7 @@ class Verdict:
             "constraints": [dict(zip(names, row, strict=True)) for row in self.outcomes],
             "checks": [asdict(check) for check in self.checks],
             "suspicions": [list(pair) for pair in self.suspicions],
+            "failures": [asdict(failure) for failure in self.failures],
         }
 
 

@@ -179,7 +179,10 @@ def _verdict(results: Results) -> Paragraph | None:
 
 def _is_judged(results: Results) -> bool:
     """Returns whether anybody asked for a verdict: a run, or constraints."""
-    return bool(results.verdict.outcomes or results.verdict.suspicions or "run_id" in results.facts)
+    verdict = results.verdict
+    return bool(
+        verdict.outcomes or verdict.suspicions or verdict.failures or "run_id" in results.facts
+    )
 
 
 def _paragraph(title: str, lines: Iterable[str]) -> Paragraph | None:

@@ -33,6 +33,7 @@ _TONES: Final[Mapping[str, Tone]] = {
     "pass": "good",
     "fail": "bad",
     "suspicious": "bad",
+    "partial": "bad",
     "inconclusive": "doubt",
 }
 _IN_ANY: Final[Mapping[str, Word]] = {
@@ -157,7 +158,7 @@ def verdict_lines(verdict: Verdict) -> tuple[Word, ...]:
         Verdict: pass (exit code 0); 0 of 1 pass, 1 warning
           warning: als: x@5 >= 1
     """
-    if not verdict.outcomes and not verdict.suspicions:
+    if not verdict.outcomes and not verdict.suspicions and not verdict.failures:
         return (Word("Verdict: none, there are no constraints", "plain"),)
     kinds = Counter(_kind(severity, outcome) for _, severity, _, outcome in verdict.outcomes)
     said = [f"{kinds['pass']} of {len(verdict.outcomes)} pass"]
@@ -170,6 +171,9 @@ def verdict_lines(verdict: Verdict) -> tuple[Word, ...]:
     outcome = verdict.outcome.upper() if verdict.exit_code else verdict.outcome
     first = f"Verdict: {outcome} (exit code {verdict.exit_code}); {', '.join(said)}"
     lines = [Word(first, _TONES[verdict.outcome])]
+    for failure in verdict.failures:
+        lines.append(Word(f"  failed: {failure.generator} (its constraints are not judged)", "bad"))
+        lines += [Word(f"    {message}", "bad") for message in failure.messages]
     for generator, reason in verdict.suspicions:
         lines.append(Word(f"  suspicious: {generator}: {reason}", "bad"))
     for text, severity, generator, found in verdict.outcomes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,10 +53,16 @@ class Outcome:
     findings: tuple[Finding, ...]
 
     @classmethod
-    def of(cls, log: Log, parts: Sequence[Part]) -> Outcome:
-        """Returns the folds as one; the log is audited once."""
-        own = [finding for part in parts for finding in part.findings]
-        evaluation = merge_folds([part.evaluation for part in parts])
+    def of(cls, log: Log, parts: Sequence[Part], *, failed: Collection[str] = ()) -> Outcome:
+        """Returns the folds as one; the log is audited once.
+
+        Args:
+            log: the log.
+            parts: the folds.
+            failed: generators that failed in a fold: what they gave in others is left out.
+        """
+        own = [each for part in parts for each in part.findings if each.generator not in failed]
+        evaluation = merge_folds([part.evaluation.without(failed) for part in parts])
         return cls(tuple(parts), evaluation, in_order([*audit_log(log.read), *own]))
 
     @property

@@ -39,8 +39,10 @@ from recoeval.engine.checks import refuse_missing_roles
 from recoeval.errors import ConfigError, Problem, RecoevalError, did_you_mean
 from recoeval.generators import GENERATORS
 from recoeval.generators.base import Generator
+from recoeval.generators.ordering import order_of
 from recoeval.generators.precomputed import Precomputed
 from recoeval.metrics import Measure, measures, parse_metric
+from recoeval.workflow.funnelstages import FunnelStage, stage_constraints, stage_problems
 from recoeval.workflow.paths import absolute_paths, resolve_paths
 from recoeval.workflow.stages import StageName, with_preset
 
@@ -90,7 +92,8 @@ class Output(Component):
     path: str = "runs"
     """Folder of all runs: a run is written to <path>/<name>/<run id>."""
     recommendations: Flag = False
-    """Whether the lists of trained generators are stored as well."""
+    """Whether the lists that are made here are stored as well; trained generators with the same
+    settings and data are then not trained again."""
 
 
 class Engine(Component):
@@ -148,8 +151,18 @@ class Config(Component):
     """Groups of queries whose numbers are shown apart."""
     constraints: tuple[Constraint, ...] = ()
     """What must hold for the exit code to be 0."""
+    what_if: tuple[Count, ...] = (100,)
+    """Slots that a channel of a merge is given beyond its quota, one try each; leaving it out is
+    always tried. Default: [100]."""
+    funnel: tuple[FunnelStage, ...] = ()
+    """Stages that lists go through, in order; what each of them loses is told."""
     engine: Engine = Engine()
     output: Output = Output()
+
+    @property
+    def bounds(self) -> tuple[Constraint, ...]:
+        """The constraints, and those that the stages of the funnel have to keep."""
+        return (*self.constraints, *stage_constraints(self.funnel))
 
     @model_validator(mode="before")
     @classmethod
@@ -187,7 +200,7 @@ def wanted_measures(config: Config) -> tuple[Measure, ...]:
         ConfigError: a metric without K when there is none, or a K beyond the limit.
     """
     asked = measures(config.metrics, config.k)
-    extra = constrained_measures(config.constraints) + measures(["recall_ceiling"], ())
+    extra = constrained_measures(config.bounds) + measures(["recall_ceiling"], ())
     if config.exposures is not None:
         extra += measures(["judged"], config.k)
     return tuple({measure.label: measure for measure in (*asked, *extra)}.values())
@@ -204,6 +217,10 @@ def list_depth(config: Config, measured: Sequence[Measure]) -> int:
 def config_problems(config: Config, *, framed: bool) -> list[Problem]:
     """Returns what is wrong between sections: names that do not exist, a missing log or rule."""
     problems = [*_data_problems(config, framed=framed), *_name_problems(config)]
+    try:
+        order_of(config.generators)
+    except ConfigError as error:
+        problems += error.problems
     problems += [
         Problem("missing; the path of the lists", f"generators.{name}.path")
         for name, generator in config.generators.items()
@@ -261,7 +278,10 @@ def _data_problems(config: Config, *, framed: bool) -> Iterator[Problem]:
 
 
 def _name_problems(config: Config) -> Iterator[Problem]:
-    asked = [("baselines", index, name) for index, name in enumerate(config.baselines)]
+    yield from stage_problems(config.funnel)
+    asked: list[tuple[str, int | str, str]] = [
+        ("baselines", index, name) for index, name in enumerate(config.baselines)
+    ]
     for number, constraint in enumerate(config.constraints):
         place = f"constraints.{number}"
         names = enumerate(constraint.generators or ())
@@ -275,6 +295,7 @@ def _name_problems(config: Config) -> Iterator[Problem]:
                 f" Buckets: {', '.join((*config.buckets, *own))}",
                 f"{place}.bucket",
             )
+    asked += [(f"funnel.{n}", "generator", each.generator) for n, each in enumerate(config.funnel)]
     for place, index, name in asked:
         if name not in config.generators:
             yield Problem(
@@ -318,13 +339,17 @@ class Loaded:
 
         return mask(data)
 
+    def located(self, error: RecoevalError) -> RecoevalError:
+        """Returns an error with the place where the path of each problem was written."""
+        return error.located(lambda path: locate(self.document, path))
+
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
         """Gives each problem that is raised inside the place where its path was written."""
         try:
             yield
         except RecoevalError as error:
-            raise error.located(lambda path: locate(self.document, path)) from error
+            raise self.located(error) from error
 
 
 def load_config(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -13,27 +13,41 @@ from recoeval.data.files import find_files
 from recoeval.workflow.config import Config
 from recoeval.workflow.logs import FRAME, Log
 
-__all__ = ["inputs_of"]
+__all__ = ["list_inputs", "log_inputs"]
 
 _AT_ONCE: Final = 2
 """Files that are hashed at a time."""
 
 
-def inputs_of(config: Config, log: Log) -> list[dict[str, Any]]:
-    """Returns role, path, bytes and fingerprint of every input file; a frame has none.
+def log_inputs(config: Config, log: Log) -> list[dict[str, Any]]:
+    """Returns role, path, bytes and fingerprint of the files of the log and the tables beside it.
 
     The fingerprint of a local file is the `sha256` of its content, that of one in an S3 store
-    the `etag` that the store gives it: it is not read for that.
+    the `etag` that the store gives it: it is not read for that. A frame has none.
 
     Raises:
         DataError: a file is there no more, or the store refuses.
     """
     roles = {role: path for role, path in log.sources.items() if path != FRAME}
-    roles |= _tables(config)
-    for name, generator in config.generators.items():
-        path = getattr(generator, "path", None)
-        if path is not None:
-            roles[f"generators.{name}"] = path
+    return _inputs({**roles, **_tables(config)})
+
+
+def list_inputs(config: Config) -> list[dict[str, Any]]:
+    """Returns what `log_inputs` does of the files of lists.
+
+    Raises:
+        DataError: a file is there no more, or the store refuses.
+    """
+    return _inputs(
+        {
+            f"generators.{name}": path
+            for name, generator in config.generators.items()
+            if (path := getattr(generator, "path", None)) is not None
+        }
+    )
+
+
+def _inputs(roles: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"role": role, **facts} for role, path in roles.items() for facts in _files(path, role)]
 
 

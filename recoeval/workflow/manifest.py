@@ -14,12 +14,13 @@ from typing import Any
 
 from recoeval.workflow.auditing import Outcome
 from recoeval.workflow.config import Loaded
-from recoeval.workflow.fingerprints import inputs_of
+from recoeval.workflow.fingerprints import list_inputs, log_inputs
+from recoeval.workflow.generating import Generating
 from recoeval.workflow.logs import Log
-from recoeval.workflow.notes import notes_of
+from recoeval.workflow.notes import notes_of, notes_on_reuse
 from recoeval.workflow.record import Record
 from recoeval.workflow.resources import peak_memory_mb
-from recoeval.workflow.store import COMPLETE, COUNTS
+from recoeval.workflow.store import COMPLETE, COUNTS, PARTIAL
 
 __all__ = ["manifest_of"]
 
@@ -27,20 +28,22 @@ PACKAGES = ("recoeval", "polars", "pyarrow", "numpy", "scipy", "implicit", "pyda
 
 
 def manifest_of(
-    record: Record, loaded: Loaded, log: Log, outcome: Outcome, run_id: str
+    record: Record, loaded: Loaded, log: Log, outcome: Outcome, generating: Generating
 ) -> dict[str, Any]:
     """Returns what manifest.json holds: the record of the run; the inputs are read once more."""
     config, evaluation = loaded.config, outcome.evaluation
     folds = [part.prepared for part in outcome.parts]
+    cache, failures = generating.cache, generating.failures
     with record.stage("fingerprints"):
-        inputs = inputs_of(config, log)
+        known = log_inputs(config, log) if cache is None else cache.inputs
+        inputs = [*known, *list_inputs(config)]
     finished = datetime.now(UTC)
     values = loaded.masked(config.model_dump(mode="json", exclude_none=True))
     return {
         "recoeval": version("recoeval"),
-        "status": COMPLETE,
+        "status": PARTIAL if failures else COMPLETE,
         "name": config.name,
-        "run_id": run_id,
+        "run_id": generating.directory.run_id,
         "started": record.started.isoformat(),
         "finished": finished.isoformat(),
         "seconds": round((finished - record.started).total_seconds(), 3),
@@ -63,9 +66,14 @@ def manifest_of(
         "buckets": {name: list(labels) for name, labels in evaluation.buckets.items()},
         "measures": [measure.label for measure in evaluation.measures],
         "generators": list(config.generators),
+        "reused": dict(generating.reused),
+        "failures": [asdict(failure) for failure in failures],
         "baselines": list(config.baselines),
         "stages": record.stages,
-        "notes": list(notes_of(config, log, folds, evaluation.measures)),
+        "notes": [
+            *notes_of(config, log, folds, evaluation.measures),
+            *notes_on_reuse(generating.reused),
+        ],
         "audit": [finding.as_dict() for finding in outcome.findings],
         "health": dict(outcome.health),
     }

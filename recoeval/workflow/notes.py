@@ -15,7 +15,7 @@ from recoeval.workflow.logs import Log
 from recoeval.workflow.preparation import Prepared
 from recoeval.workflow.stages import stage_notes
 
-__all__ = ["notes_of"]
+__all__ = ["notes_of", "notes_on_reuse"]
 
 EARLIEST_YEAR: Final = 1990
 """Logs that end before it were probably read with a wrong unit of time."""
@@ -39,6 +39,16 @@ def notes_of(
     yield from _on_roles(log.roles.counts)
     if log.end is not None and log.end.year < EARLIEST_YEAR:
         yield f"all times lie before {EARLIEST_YEAR}: is timestamp_unit right?"
+
+
+def notes_on_reuse(reused: Mapping[str, str]) -> Iterator[str]:
+    """Yields which lists were not made now.
+
+    Args:
+        reused: the run whose lists were used again, by generator.
+    """
+    for name, run in reused.items():
+        yield f"{name}: lists of run {run}: same settings, data, versions; --fresh trains anew"
 
 
 def _catalogue_size(prepared: Prepared) -> int | None:

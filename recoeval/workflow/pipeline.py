@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from recoeval.analysis.evaluator import Evaluator
-from recoeval.analysis.findings import doubts
-from recoeval.analysis.verdict import Verdict, check_constraints
 from recoeval.workflow.auditing import Outcome, Part, examine
-from recoeval.workflow.config import Config, Loaded, load_config, wanted_measures
+from recoeval.workflow.config import Loaded, load_config, wanted_measures
+from recoeval.workflow.generating import Generating, judge
+from recoeval.workflow.listcache import open_cache
 from recoeval.workflow.logs import Fold, Log, open_log
 from recoeval.workflow.manifest import manifest_of
 from recoeval.workflow.preparation import prepare
 from recoeval.workflow.progress import Progress, Silent
 from recoeval.workflow.record import Record
-from recoeval.workflow.scoring import Work
 from recoeval.workflow.store import Run, RunDirectory
 
 __all__ = ["run"]
@@ -29,9 +28,13 @@ def run(
     set: Sequence[str] | Mapping[str, Any] = (),  # noqa: A002 - as --set on the command line
     date: date | str | None = None,
     interactions: object | None = None,
+    fresh: bool = False,
     progress: Progress | None = None,
 ) -> Run:
     """Returns a finished run of a configuration, written to its directory.
+
+    A generator that fails does not keep the others from finishing: the run is then `partial`, and
+    its verdict says what failed. If none is left, the error is raised.
 
     Args:
         config: path of the YAML file, or its content as a mapping.
@@ -39,6 +42,8 @@ def run(
         date: what {date} in a path stands for; text such as "2026-11-29" too.
         interactions: the log as a frame (polars, or anything with the Arrow stream protocol);
             the configuration then names no path.
+        fresh: whether lists that an earlier run stored are made anew; see
+            `output.recommendations`.
         progress: is told each stage; silent by default.
 
     Raises:
@@ -48,30 +53,35 @@ def run(
     """
     loaded = load_config(config, sets=set, date=date, framed=interactions is not None)
     with loaded.locating_errors():
-        return _run(loaded, interactions, Record(progress or Silent()))
+        return _run(loaded, interactions, Record(progress or Silent()), fresh=fresh)
 
 
-def _run(loaded: Loaded, frame: object | None, record: Record) -> Run:
+def _run(loaded: Loaded, frame: object | None, record: Record, *, fresh: bool) -> Run:
     config = loaded.config
     directory = RunDirectory.create(config.output.path, config.name)
     try:
         with record.stage("read the log") as stage:
             log = open_log(config, now=datetime.now(UTC), frame=frame)
             stage.rows = sum(facts.rows for facts in log.facts.values())
-        parts = [_fold(config, log, fold, directory, record) for fold in log.folds]
+        cache = open_cache(config, log, directory, record, fresh=fresh)
+        generating = Generating(loaded, directory, cache)
+        parts = [_fold(log, fold, generating, record) for fold in log.folds]
+        failures = generating.failures
         with record.stage("constraints"):
-            outcome = Outcome.of(log, parts)
-            verdict = _judge(config, outcome)
+            outcome = Outcome.of(log, parts, failed=[each.generator for each in failures])
+            verdict = judge(config, outcome, failures)
         with record.stage("write"):
+            directory.drop_shelves()
             directory.write(outcome.evaluation, verdict, config=loaded.stored_yaml())
-        manifest = manifest_of(record, loaded, log, outcome, directory.run_id)
+        manifest = manifest_of(record, loaded, log, outcome, generating)
         return directory.finish(outcome.evaluation, verdict, manifest=manifest)
     finally:
         directory.discard_unfinished()
 
 
-def _fold(config: Config, log: Log, fold: Fold, directory: RunDirectory, record: Record) -> Part:
-    """Returns what one fold gives: split, truth, lists, numbers, audit."""
+def _fold(log: Log, fold: Fold, generating: Generating, record: Record) -> Part:
+    """Returns what one fold gives: split, truth, lists, numbers, channels, audit."""
+    config = generating.config
     record = record.within(f"fold {fold.number}: " if len(log.folds) > 1 else "")
     with record.stage("split and ground truth") as stage:
         prepared = prepare(config, log, fold)
@@ -84,21 +94,10 @@ def _fold(config: Config, log: Log, fold: Fold, directory: RunDirectory, record:
             background=prepared.background,
             buckets=config.buckets,
         )
-    work = Work(config, prepared, evaluator, record, directory)
-    channels = {name: work.evaluate(name) for name in config.generators}
+    work = generating.work(prepared, evaluator, record)
+    channels = generating.channels(work)
     with record.stage("summary") as stage:
         evaluation = work.summarise(channels)
         stage.rows = evaluation.per_query.height
     with record.stage("audit"):
         return Part(prepared, evaluation, *examine(log, work, channels, evaluation))
-
-
-def _judge(config: Config, outcome: Outcome) -> Verdict:
-    evaluation = outcome.evaluation
-    verdict = check_constraints(
-        config.constraints,
-        evaluation.summary,
-        baselines=config.baselines,
-        labels=evaluation.buckets,
-    )
-    return verdict.doubted(doubts(outcome.findings))

@@ -80,7 +80,7 @@ def _told(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _constraints(config: Config) -> list[dict[str, Any]]:
     """Returns each constraint with whom it binds and what decides it; null: the value."""
     bound = [name for name in config.generators if name not in config.baselines]
-    measured = constrained_measures(config.constraints)
+    measured = constrained_measures(config.bounds)
     return [
         {
             "constraint": each.text,
@@ -88,7 +88,7 @@ def _constraints(config: Config) -> list[dict[str, Any]]:
             "severity": each.severity,
             "confidence": each.confidence if measure.metric.statistic == "macro" else None,
         }
-        for each, measure in zip(config.constraints, measured, strict=True)
+        for each, measure in zip(config.bounds, measured, strict=True)
     ]
 
 

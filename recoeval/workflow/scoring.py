@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import polars as pl
 
@@ -19,22 +19,38 @@ from recoeval.data.listcheck import checking
 from recoeval.data.ordering import starts_of
 from recoeval.data.pieces import work_on
 from recoeval.data.queries import blocks_of
-from recoeval.engine.local import Scored
+from recoeval.engine.local import Keep
 from recoeval.engine.piece import Piece, join_pieces
+from recoeval.engine.scored import Scored
 from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
 from recoeval.generators.base import Fitted, Generator
+from recoeval.generators.ordering import order_of, serves
 from recoeval.generators.precomputed import Files, Precomputed
 from recoeval.metrics.base import Measure
 from recoeval.workflow.config import Config, list_depth
 from recoeval.workflow.definitions import definitions_of
+from recoeval.workflow.depths import (
+    Depth,
+    asked_by_others,
+    depths_of,
+    read_by_others,
+    sources_of,
+)
+from recoeval.workflow.listcache import CachedLists, ListCache, StoredLists
+from recoeval.workflow.neighbours import Neighbours
 from recoeval.workflow.preparation import Prepared
 from recoeval.workflow.record import Record
-from recoeval.workflow.store import RunDirectory
+from recoeval.workflow.shelf import Shelf
+from recoeval.workflow.store import BEYOND, SHELVES, RunDirectory
 
 __all__ = ["Channel", "Work"]
 
 ROWS_AT_ONCE = 2_000_000
 """Rows of a block of trained lists, of which three are held: deep lists have smaller ones."""
+SHELVED_AT_ONCE = 4_000_000
+"""Rows of a block of the lists of all generators that others read."""
+QUERIES_AT_ONCE = 10_000
+"""Queries of such a block, where lists are short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +61,13 @@ class Channel:
         parts: its scored blocks.
         counts: of its lists.
         audited: what the audit looks at.
+        reused: the run whose lists these are; None: they were made now.
     """
 
     parts: tuple[Scored, ...]
     counts: Mapping[str, int]
     audited: AuditedLists
+    reused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +77,7 @@ class _Block:
     Args:
         queries: how many.
         piece: what scores read of the lists.
-        lists: as they are stored.
+        lists: as they were given, at any depth.
         lists_made: how many lists these are.
     """
 
@@ -69,9 +87,9 @@ class _Block:
     lists_made: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Work:
-    """Fits, recommends and scores the generators of a run, one after the other.
+    """Fits, recommends and scores the generators of a fold, one after the other.
 
     Args:
         config: the configuration.
@@ -79,6 +97,7 @@ class Work:
         evaluator: scores lists.
         record: is told each stage.
         directory: where lists are stored if asked; None: nowhere.
+        cache: finds lists of earlier runs and stores those of this one; None: nobody asks for it.
     """
 
     config: Config
@@ -86,6 +105,27 @@ class Work:
     evaluator: Evaluator
     record: Record
     directory: RunDirectory | None = None
+    cache: ListCache | None = None
+
+    @cached_property
+    def depths(self) -> dict[str, Depth]:
+        """How deep the lists of each generator go."""
+        return depths_of(self.config, order_of(self.config.generators), self._largest_k())
+
+    @cached_property
+    def neighbours(self) -> Neighbours | None:
+        """The lists and scores that other generators read; None where nothing is written."""
+        if self.directory is None or not (read := read_by_others(self.config)):
+            return None
+        fold, numbering = self.prepared.fold.number, self.evaluator.scorer.numbering
+        rows = sum(self.depths[name].made for name in read)
+        shelf = Shelf(
+            self.directory.path / SHELVES / f"{fold}",
+            numbering.queries,
+            numbering.truth.schema[ITEM_ID],
+            max(1, min(QUERIES_AT_ONCE, SHELVED_AT_ONCE // rows)),
+        )
+        return Neighbours(shelf, self._fit)
 
     def evaluate(self, name: str) -> Channel:
         """Returns what a generator gives, block by block of queries.
@@ -93,62 +133,125 @@ class Work:
         Raises:
             RecoevalError: it failed; the error names it.
         """
-        generator = self.config.generators[name]
-        queries = self.prepared.truth.queries
+        generator, queries = self._generator(name), self.prepared.truth.queries
         with _naming(name):
-            with self.record.stage(f"{name}: fit"):
-                fitted = generator.fit(self.prepared.train)
+            stored, kept = self._stored(name, generator)
+            fitted: Fitted
+            if stored is None:
+                with self.record.stage(f"{name}: fit"):
+                    fitted = self._fit(name)
+            else:
+                fitted = stored
             with self.record.stage(f"{name}: lists", queries.height) as advance:
                 if isinstance(fitted, Files):
                     channel = self._read(name, fitted, generator)
                     advance(queries.height)
                     return channel
-                return self._recommend(name, fitted, generator, advance)
+                channel = self._recommend(name, fitted, kept, advance)
+        if kept is not None and self.cache is not None:
+            self.cache.store(kept)
+        return channel if stored is None else replace(channel, reused=stored.run.name)
+
+    def _generator(self, name: str) -> Generator:
+        return self.config.generators[name].in_fold(self.prepared.fold.number)
+
+    def _fit(self, name: str) -> Fitted:
+        """Returns a generator that has learned."""
+        fitted = self._generator(name).fit(replace(self.prepared.train, others=self.neighbours))
+        if self.neighbours is not None and name in asked_by_others(self.config):
+            self.neighbours.fitted[name] = fitted
+        return fitted
+
+    def _stored(
+        self, name: str, generator: Generator
+    ) -> tuple[StoredLists | None, CachedLists | None]:
+        """Returns the stored lists of a trained generator, and where new ones are noted."""
+        if self.cache is None or sources_of(generator) or isinstance(generator, Precomputed):
+            return None, None
+        fold = self.prepared.fold.number
+        fingerprint = self.cache.fingerprint(
+            generator, fold=fold, depth=self._asked(name), threads=self.prepared.train.threads
+        )
+        return self.cache.find(fingerprint, fold), CachedLists(fingerprint)
+
+    def _asked(self, name: str) -> int:
+        """Returns how many items a list is asked for."""
+        depth = self.depths[name]
+        # The row after the end tells whether the last one is tied, and nothing else.
+        tied = any(each.metric.title == "tie_share" for each in self._measured)
+        return max(depth.made, depth.scored + tied)
 
     def _recommend(
-        self, name: str, fitted: Fitted, generator: Generator, advance: Callable[[int], None]
+        self,
+        name: str,
+        fitted: Fitted,
+        kept: CachedLists | None,
+        advance: Callable[[int], None],
     ) -> Channel:
-        """Returns what a trained generator gives; a block is made while another one is scored."""
+        """Returns what a generator gives; a block is made while another one is scored."""
         queries, scorer = self.prepared.truth.queries, self.evaluator.scorer
-        depth, pieces, rows, lists_made = self._depth(), [], 0, 0
-        # The row after the end tells whether the last one is tied, and nothing else.
-        asked = depth + any(each.metric.title == "tie_share" for each in self._measured)
+        generator, depth = self._generator(name), self.depths[name].scored
+        pieces, rows, lists_made = [], 0, 0
+        asked = self._asked(name)
         size = max(1, min(generator.block or queries.height, ROWS_AT_ONCE // asked))
+        if self.neighbours is not None and sources_of(generator):
+            size = self.neighbours.shelf.size
         made = (
             (block, fitted.recommend(block, asked).collect()) for block in blocks_of(queries, size)
         )
         # One thread: lists take as long to make as to score, and more blocks would be held.
-        for block in work_on(made, partial(self._look_at, depth=depth), threads=1):
-            if self.directory is not None and self.config.output.recommendations:
-                self.directory.write_lists(name, block.lists, fold=self.prepared.fold.number)
+        look = partial(self._look_at, depth=depth, keep=self._keeper(name))
+        for block in work_on(made, look, threads=1):
+            rows += self._store(name, block.lists, kept)
             pieces.append(block.piece)
-            rows += block.lists.height
             lists_made += block.lists_made
             advance(block.queries)
+        cold_users, cold_items = serves(self.config.generators, name)
         scored = scorer.finish(
             join_pieces(pieces),
             queries,
-            serves_cold_users=generator.serves_cold_users,
-            serves_cold_items=generator.serves_cold_items,
+            serves_cold_users=cold_users,
+            serves_cold_items=cold_items,
             threads=self.prepared.train.threads,
         )
         counts = {"rows": rows, "lists": lists_made}
-        return Channel((scored,), counts, _served_by(generator))
+        return Channel((scored,), counts, AuditedLists(cold_users, cold_items))
 
-    def _look_at(self, made: tuple[pl.DataFrame, pl.DataFrame], depth: int) -> _Block:
+    def _keeper(self, name: str) -> Keep | None:
+        """Returns what takes the prepared lists of a generator; None: nobody reads them."""
+        if self.neighbours is None or name not in read_by_others(self.config):
+            return None
+        return self.neighbours.shelf.keeper(name)
+
+    def _store(self, name: str, lists: pl.DataFrame, kept: CachedLists | None) -> int:
+        """Stores lists if that is asked for, and returns the rows down to where they end."""
+        depth, fold = self.depths[name].scored, self.prepared.fold.number
+        deep = (lists[RANK] > depth).any()
+        own = lists.filter(pl.col(RANK) <= depth) if deep else lists
+        if self.directory is not None and self.config.output.recommendations:
+            files = [self.directory.write_lists(name, own, fold=fold)]
+            if deep and kept is not None:
+                rest = lists.filter(pl.col(RANK) > depth)
+                files.append(self.directory.write_lists(name, rest, fold=fold, place=BEYOND))
+            if kept is not None:
+                kept.files.extend(files)
+        return own.height
+
+    def _look_at(
+        self, made: tuple[pl.DataFrame, pl.DataFrame], depth: int, keep: Keep | None
+    ) -> _Block:
         """Returns a block of queries with what scores read of its lists.
 
         Args:
             made: the queries, and their lists as they were delivered.
             depth: where the lists end.
+            keep: takes the prepared lists, at any depth.
         """
         queries, delivered = made
         with checking(delivered.lazy(), what="lists"):
-            piece = self.evaluator.scorer.read(delivered, queries, depth=depth)
-        deep = (delivered[RANK] > depth).any()
-        lists = delivered.filter(pl.col(RANK) <= depth) if deep else delivered
-        heads = lists[QUERY_ID][starts_of(lists[QUERY_ID])]
-        return _Block(queries.height, piece, lists, heads.n_unique())
+            piece = self.evaluator.scorer.read(delivered, queries, depth=depth, keep=keep)
+        heads = delivered[QUERY_ID][starts_of(delivered[QUERY_ID])]
+        return _Block(queries.height, piece, delivered, heads.n_unique())
 
     def _read(self, name: str, files: Files, generator: Generator) -> Channel:
         """Returns what lists from files give; they are checked, and never held whole."""
@@ -173,6 +276,7 @@ class Work:
             what=what,
             tie=files.tie,
             with_items=True,
+            keep=self._keeper(name),
             threads=self.prepared.train.threads,
         )
         audited = replace(_audited(generator, files, what), items=scored.items)
@@ -189,8 +293,8 @@ class Work:
     def _measured(self) -> tuple[Measure, ...]:
         return self.evaluator.scorer.measures
 
-    def _depth(self) -> int:
-        """Returns where trained lists end: the largest K, or what is read beyond it.
+    def _largest_k(self) -> int:
+        """Returns where lists end that nobody else reads: the largest K, or what metrics read.
 
         That is the largest quota, and for r_precision the largest |R|.
         """

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from recoeval.analysis.verdict import Check
+from recoeval.analysis.verdict import Check, Failure
 from recoeval.documents.yamlvalues import dotted
 from recoeval.errors import DataError, Problem
 
@@ -103,10 +103,11 @@ class _Outcome(_Shape):
 class VerdictFile(_Shape):
     """What constraints.json holds."""
 
-    outcome: Literal["none", "suspicious", "pass", "fail", "inconclusive"]
+    outcome: Literal["none", "suspicious", "partial", "pass", "fail", "inconclusive"]
     checks: list[Check]
     constraints: list[_Outcome]
     suspicions: list[tuple[str, str]]
+    failures: list[Failure] = []
 
 
 AnyShape = TypeVar("AnyShape", bound=_Shape)

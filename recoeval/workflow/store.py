@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import glob
 import json
-import os
 import secrets
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
 
 from recoeval.analysis.constraints import Constraint
 from recoeval.analysis.results import Evaluation
-from recoeval.analysis.verdict import Check, Verdict
+from recoeval.analysis.verdict import Check, Failure, Verdict
 from recoeval.columns import FOLD, GENERATOR, ITEM_ID, QUERY_ID, RANK, SCORE
 from recoeval.data.failures import reading
 from recoeval.errors import ConfigError, DataError, Problem
 from recoeval.metrics import Measure, parse_metric
+from recoeval.workflow.disk import folder_of, write_file, write_table
 from recoeval.workflow.shapes import ManifestFile, VerdictFile, require_shape
 
-__all__ = ["Run", "RunDirectory", "open_run", "write_file"]
+__all__ = ["Run", "RunDirectory", "open_run"]
 
 MANIFEST = "manifest.json"
 CONFIG = "config.yaml"
@@ -35,7 +35,12 @@ HITS = "hits"
 LOST = "lost"
 LOSS = "loss.parquet"
 RECOMMENDATIONS = "recommendations"
+BEYOND = "cache/beyond"
+"""Rows of stored lists below where they end, which only merges and the test for ties read."""
+SHELVES = ".lists"
 COMPLETE = "complete"
+PARTIAL = "partial"
+"""Status of a run in which a generator failed, and others did not."""
 COUNTS = ("truth", "lists", "folds")
 """What the manifest holds of the counts of an evaluation; `folds` where there are several."""
 
@@ -58,6 +63,11 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, verdict: {self.verdict.outcome})"
+
+    @property
+    def status(self) -> str:
+        """Whether it is complete, or partial: `verdict.failures` says what failed."""
+        return str(self.manifest.get("status", COMPLETE))
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -112,44 +122,6 @@ class Run:
         return self.evaluation.check(constraints)
 
 
-def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Writes a file so that it is whole or absent: temporary name, fsync, rename, fsync.
-
-    Args:
-        path: the file; its folder is made.
-        write: writes the content to an open binary file.
-
-    Raises:
-        DataError: the place cannot be written, or is no regular file (a device, a folder).
-    """
-    # A link stays a link: the file that it leads to is written.
-    path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():
-        raise DataError(Problem("cannot be written: this is no regular file", str(path)))
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with temporary.open("xb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise DataError(Problem(f"cannot be written: {error.strerror}", str(path))) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _json(value: object) -> bytes:
     return (json.dumps(value, indent=2, default=str, allow_nan=False) + "\n").encode()
 
@@ -186,13 +158,33 @@ class RunDirectory:
         if not (self.path / MANIFEST).is_file():
             shutil.rmtree(self.path, ignore_errors=True)
 
-    def write_lists(self, generator: str, lists: pl.DataFrame, *, fold: int = 0) -> None:
-        """Writes RECOMMENDATIONS of one block of a generator, whose name is checked before."""
+    def write_lists(
+        self, generator: str, lists: pl.DataFrame, *, fold: int = 0, place: str = RECOMMENDATIONS
+    ) -> Path:
+        """Writes RECOMMENDATIONS of one block of a generator, and returns the file.
+
+        Args:
+            generator: its name; any.
+            lists: query_id, item_id, rank, score.
+            fold: number of the fold.
+            place: folder of the run.
+        """
         keys = (pl.lit(fold, pl.Int64).alias(FOLD), pl.lit(generator).alias(GENERATOR))
         table = lists.select(*keys, QUERY_ID, ITEM_ID, RANK, SCORE).sort(QUERY_ID, RANK)
-        place = f"{RECOMMENDATIONS}/{generator}"
-        number = len(list((self.path / place).glob("part-*.parquet")))
-        self._write_table(f"{place}/part-{number:05d}.parquet", table)
+        folder = self.path / place / folder_of(generator)
+        number = len(list(folder.glob("part-*.parquet")))
+        file = folder / f"part-{number:05d}.parquet"
+        write_table(file, table)
+        return file
+
+    def drop_lists(self, generator: str) -> None:
+        """Removes the lists of a generator that failed in the middle of them."""
+        for place in (RECOMMENDATIONS, BEYOND):
+            shutil.rmtree(self.path / place / folder_of(generator), ignore_errors=True)
+
+    def drop_shelves(self) -> None:
+        """Removes the lists that were there for merges alone."""
+        shutil.rmtree(self.path / SHELVES, ignore_errors=True)
 
     def write(self, evaluation: Evaluation, verdict: Verdict, *, config: str) -> None:
         """Writes everything but the manifest: without it there is no run yet.
@@ -203,11 +195,11 @@ class RunDirectory:
             config: the resolved configuration as YAML, secrets not written.
         """
         write_file(self.path / CONFIG, lambda file: file.write(config.encode()))
-        self._write_table(f"{PER_QUERY}/part-00000.parquet", evaluation.per_query)
-        self._write_table(f"{HITS}/part-00000.parquet", evaluation.hits)
-        self._write_table(f"{LOST}/part-00000.parquet", evaluation.lost)
-        self._write_table(LOSS, evaluation.loss)
-        self._write_table(SUMMARY, evaluation.summary)
+        write_table(self.path / f"{PER_QUERY}/part-00000.parquet", evaluation.per_query)
+        write_table(self.path / f"{HITS}/part-00000.parquet", evaluation.hits)
+        write_table(self.path / f"{LOST}/part-00000.parquet", evaluation.lost)
+        write_table(self.path / LOSS, evaluation.loss)
+        write_table(self.path / SUMMARY, evaluation.summary)
         write_file(self.path / CONSTRAINTS, lambda file: file.write(_json(verdict.as_dict())))
 
     def finish(
@@ -223,10 +215,6 @@ class RunDirectory:
         write_file(self.path / MANIFEST, lambda file: file.write(_json(manifest)))
         return Run(self.path, evaluation, verdict, json.loads(_json(manifest)))
 
-    def _write_table(self, name: str, table: pl.DataFrame) -> None:
-        # The default level takes a quarter more CPU for files of about this size (2 M rows).
-        write_file(self.path / name, lambda file: table.write_parquet(file, compression_level=1))
-
 
 def open_run(path: str | Path) -> Run:
     """Returns a finished run.
@@ -239,7 +227,7 @@ def open_run(path: str | Path) -> Run:
     """
     folder = Path(path).expanduser()
     manifest = _read_json(folder, MANIFEST)
-    if manifest.get("status", COMPLETE) != COMPLETE:
+    if manifest.get("status", COMPLETE) not in (COMPLETE, PARTIAL):
         text = f"status {manifest['status']!r}: the run did not finish"
         raise DataError(Problem(text, str(folder / MANIFEST)))
     if "split" in manifest:
@@ -296,7 +284,11 @@ def _verdict(content: Mapping[str, Any], file: Path) -> Verdict:
             for row in content["constraints"]
         )
         suspicions = tuple((name, reason) for name, reason in content["suspicions"])
-        return Verdict(content["outcome"], checks, outcomes, suspicions)
+        failures = tuple(
+            Failure(row["generator"], row["exit_code"], tuple(row["messages"]))
+            for row in content.get("failures", ())
+        )
+        return Verdict(content["outcome"], checks, outcomes, suspicions, failures)
     except TypeError as error:
         raise DataError(Problem(f"is not of this version: {error}", str(file))) from error
 

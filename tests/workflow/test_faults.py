@@ -49,8 +49,8 @@ os.fsync, Path.replace = fsync, replace
 from recoeval.cli import main
 main(command)
 """
-# Eight files, one of lists: each is synced, renamed, and its folder synced.
-FILES = 9
+# Nine files, two of lists and what they are made of: each is synced, renamed, its folder synced.
+FILES = 10
 EVENTS = 3 * FILES
 
 

@@ -1,0 +1,105 @@
+"""How deep the lists of each generator are made, and how deep they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from recoeval.generators.base import Generator
+from recoeval.generators.merge import Merge
+from recoeval.workflow.config import Config
+from recoeval.workflow.funnelstages import deepest_k
+
+__all__ = ["Depth", "asked_by_others", "depths_of", "read_by_others", "sources_of", "variants_of"]
+
+_ENDLESS = 1 << 40
+"""Longer than any list."""
+
+Variant = tuple[str, str, Merge]
+"""The channel that is changed, how ("dropped", "+100"), and the merge that it makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How deep the lists of a generator go; those from files are as long as they are.
+
+    Args:
+        scored: where they end for whoever reads the numbers, items.
+        made: where they end for merges and reranks, which may have to look deeper, items; at
+            least `scored`.
+    """
+
+    scored: int
+    made: int
+
+
+def depths_of(config: Config, order: Sequence[str], base: int) -> dict[str, Depth]:
+    """Returns the depth of each generator.
+
+    Args:
+        config: the configuration.
+        order: the generators, each after those that it reads.
+        base: where lists end that nobody else reads: the largest K.
+    """
+    scored = dict.fromkeys(order, base)
+    own = [deepest_k(config.funnel)]
+    for name in order:
+        generator = config.generators[name]
+        if isinstance(generator, Merge):
+            own.append({channel: quota or base for channel, quota in generator.quotas.items()})
+            bound = generator.length(_ENDLESS)
+            scored[name] = base if bound == _ENDLESS else max(base, bound)
+    for depths in own:
+        for name, depth in depths.items():
+            scored[name] = max(scored[name], depth)
+    made = dict(scored)
+    for name in reversed(order):
+        reads = [(config.generators[name], made[name])]
+        reads += [(variant, made[name] + more) for variant, more in _longer(config, name)]
+        for reader, length in reads:
+            for source, depth in reader.reads(length).items():
+                made[source] = max(made[source], depth)
+    return {name: Depth(scored[name], made[name]) for name in order}
+
+
+def sources_of(generator: Generator) -> tuple[str, ...]:
+    """Returns the generators that have to be there before this one."""
+    return tuple(dict.fromkeys((*generator.reads(1), *generator.asks)))
+
+
+def asked_by_others(config: Config) -> frozenset[str]:
+    """Returns the generators whose scores another one asks for."""
+    return frozenset(name for each in config.generators.values() for name in each.asks)
+
+
+def read_by_others(config: Config) -> frozenset[str]:
+    """Returns the generators whose lists somebody reads once they are scored."""
+    shown = {stage.generator for stage in config.funnel}
+    read = {name for each in config.generators.values() for name in sources_of(each)}
+    return frozenset(shown | read)
+
+
+def variants_of(merge: Merge, more: Sequence[int]) -> list[Variant]:
+    """Returns what a merge would be without a channel, and with more slots for it.
+
+    Args:
+        merge: the merge.
+        more: slots beyond the quota; channels without a quota have none to be added to.
+    """
+    found: list[Variant] = []
+    for channel in merge.channels:
+        changes = [("dropped", merge.without(channel))]
+        changes += [(f"+{slots}", merge.with_slots(channel, slots)) for slots in more]
+        found += [(channel, change, each) for change, each in changes if each is not None]
+    return found
+
+
+def _longer(config: Config, name: str) -> Iterator[tuple[Merge, int]]:
+    """Yields the longer variants of a merge, and by how many slots."""
+    generator = config.generators[name]
+    if isinstance(generator, Merge):
+        for channel in generator.channels:
+            for slots in config.what_if:
+                variant = generator.with_slots(channel, slots)
+                if variant is not None:
+                    yield variant, slots
