@@ -106,3 +106,102 @@ LOSS_SCHEMA: Final = {
     RELEVANT: pl.Int64,
     **dict.fromkeys(CAUSES, pl.Int64),
 }
+
+# CHANNELS, OVERLAP and WHAT_IF: what a channel adds to a merge, or to a group of generators.
+MERGE: Final = "merge"
+OTHER: Final = "other"
+OTHER_K: Final = "other_k"
+HITS: Final = "hits"
+EXCLUSIVE_HITS: Final = "exclusive_hits"
+SLOTS: Final = "slots"
+RECALL: Final = "recall"
+UNION_RECALL: Final = "union_recall"
+LEAVE_ONE_OUT: Final = "leave_one_out"
+SHAPLEY: Final = "shapley"
+SERVED_USERS: Final = "served_users"
+RECALL_SERVED: Final = "recall_served"
+JACCARD: Final = "jaccard"
+CHANGE: Final = "change"
+DELTA: Final = "delta"
+
+CHANNELS_SCHEMA: Final = {
+    FOLD: pl.Int64,
+    MERGE: pl.String,
+    GENERATOR: pl.String,
+    BUCKET_BY: pl.String,
+    BUCKET: pl.String,
+    K: pl.Int64,
+    QUERIES: pl.Int64,
+    USERS: pl.Int64,
+    HITS: pl.Int64,
+    EXCLUSIVE_HITS: pl.Int64,
+    SLOTS: pl.Int64,
+    RECALL: pl.Float64,
+    UNION_RECALL: pl.Float64,
+    LEAVE_ONE_OUT: pl.Float64,
+    SHAPLEY: pl.Float64,
+    SERVED_USERS: pl.Int64,
+    RECALL_SERVED: pl.Float64,
+}
+
+OVERLAP_SCHEMA: Final = {
+    FOLD: pl.Int64,
+    MERGE: pl.String,
+    GENERATOR: pl.String,
+    OTHER: pl.String,
+    BUCKET_BY: pl.String,
+    BUCKET: pl.String,
+    K: pl.Int64,
+    OTHER_K: pl.Int64,
+    JACCARD: pl.Float64,
+    QUERIES: pl.Int64,
+}
+
+WHAT_IF_SCHEMA: Final = {
+    FOLD: pl.Int64,
+    MERGE: pl.String,
+    GENERATOR: pl.String,
+    CHANGE: pl.String,
+    BUCKET_BY: pl.String,
+    BUCKET: pl.String,
+    QUERIES: pl.Int64,
+    USERS: pl.Int64,
+    SLOTS: pl.Float64,
+    HITS: pl.Int64,
+    RECALL: pl.Float64,
+    DELTA: pl.Float64,
+}
+
+# FUNNEL and FUNNEL_LOST: what becomes of relevant pairs from one stage to the next.
+STAGE: Final = "stage"
+CHANNEL: Final = "channel"
+SURVIVED: Final = "survived"
+HIT_SURVIVAL: Final = "hit_survival"
+LOST: Final = "lost"
+INSERTED: Final = "inserted"
+PRECISION: Final = "precision"
+CANDIDATES: Final = "candidates"
+KEPT: Final = "kept"
+EXPOSED: Final = "exposed"
+
+FUNNEL_SCHEMA: Final = {
+    FOLD: pl.Int64,
+    STAGE: pl.String,
+    GENERATOR: pl.String,
+    K: pl.Int64,
+    CHANNEL: pl.String,
+    BUCKET_BY: pl.String,
+    BUCKET: pl.String,
+    QUERIES: pl.Int64,
+    USERS: pl.Int64,
+    RELEVANT: pl.Int64,
+    SURVIVED: pl.Int64,
+    RECALL: pl.Float64,
+    HIT_SURVIVAL: pl.Float64,
+    LOST: pl.Int64,
+    INSERTED: pl.Int64,
+    PRECISION: pl.Float64,
+    CANDIDATES: pl.Int64,
+    KEPT: pl.Float64,
+    EXPOSED: pl.Float64,
+}
