@@ -74,9 +74,7 @@ class Log:
 
     def lengths(self, channel: str) -> pl.DataFrame:
         rows = [(query, len(self.lists[channel].get(query, ()))) for query in self.users]
-        return pl.DataFrame(
-            rows, schema={"query_id": pl.Int64, "returned": pl.Int64}, orient="row"
-        )
+        return pl.DataFrame(rows, schema={"query_id": pl.Int64, "returned": pl.Int64}, orient="row")
 
     def restricted(self, bucket_by: str, bucket: str) -> dict[int, set[int]]:
         """The truth of one bucket."""
@@ -98,9 +96,7 @@ def logs(draw: st.DrawFn, channels: int = 4) -> Log:
     queries = draw(st.lists(st.integers(0, 9), unique=True, min_size=1, max_size=6))
     users = {query: draw(st.integers(0, 3)) for query in queries}
     items = st.integers(0, 7)
-    truth = {
-        query: draw(st.sets(items, max_size=4)) for query in draw(st.permutations(queries))
-    }
+    truth = {query: draw(st.sets(items, max_size=4)) for query in draw(st.permutations(queries))}
     names = "abcdef"[: draw(st.integers(1, channels))]
     lists = {
         name: {

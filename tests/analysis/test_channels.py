@@ -174,5 +174,5 @@ def test_counts_are_those_of_the_lists(log: Log, data: st.DataObject) -> None:
 @examples(30)
 @given(log=logs(), seed=st.integers(0, 9))
 def test_the_order_of_the_input_changes_no_bit(log: Log, seed: int) -> None:
-    depths = {name: 3 for name in log.lists}
+    depths = dict.fromkeys(log.lists, 3)
     assert table(log, depths).equals(table(log, depths, seed))

@@ -1,0 +1,121 @@
+"""How much of two channels is the same: the Jaccard index of their lists, averaged over queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from recoeval.analysis.itemsets import LISTS, Cut, Lists, has, mark_items
+from recoeval.analysis.population import Population
+from recoeval.columns import BUCKET, OVERLAP_SCHEMA, QUERIES, QUERY_ID
+
+__all__ = ["overlap_table"]
+
+_PAIR: Final = "pair"
+_SHARED: Final = "shared"
+_UNION: Final = "union"
+_KEYS: Final = (_PAIR, BUCKET, _SHARED, _UNION)
+
+Counts = Mapping[tuple[str, str], pl.DataFrame]
+"""By group and bucket name: how many queries have which sizes of intersection and union."""
+
+
+def overlap_table(
+    blocks: Iterable[Lists],
+    groups: Mapping[str, Mapping[str, int]],
+    population: Population,
+    *,
+    fold: int = 0,
+) -> pl.DataFrame:
+    """Returns OVERLAP: the Jaccard index of each two channels of each group.
+
+    A query counts where one of the two channels has a list for it; its index is then the items
+    that both have within their K, over those that one of them has. The mean is over queries: one
+    list, one value. Buckets of queries are shown, parts of the truth are none of lists.
+
+    Args:
+        blocks: for blocks of queries, which together have each query once: the prepared lists
+            by channel.
+        groups: by name of a group: K of each channel, items, >= 1.
+        population: the evaluated queries, with relevant items or not, and their buckets.
+        fold: number in the result.
+
+    Returns:
+        OVERLAP, one row a group, two channels (each two once, in the order of the group) and
+        bucket; jaccard is null without queries.
+
+    Raises:
+        ConfigError: a group of more than 63 channels.
+
+    Source:
+        Jaccard, 1901: size of the intersection over size of the union.
+    """
+    counts: dict[tuple[str, str], pl.DataFrame] = {}
+    for lists in blocks:
+        for group, depths in groups.items():
+            sizes = _sizes(lists, list(depths.items()), population)
+            for name, (_, codes) in population.buckets.items():
+                labels = pl.Series(BUCKET, codes[sizes[QUERY_ID].to_numpy()], pl.UInt32)
+                own = sizes.select(
+                    _PAIR, labels, _SHARED, _UNION, pl.lit(1, pl.Int64).alias(QUERIES)
+                )
+                known = counts.get((group, name))
+                counts[group, name] = _add_up([own] if known is None else [known, own])
+    rows = [
+        (fold, group, one, other, name, label, k, other_k, *number)
+        for group, depths in groups.items()
+        for place, ((one, k), (other, other_k)) in enumerate(combinations(depths.items(), 2))
+        for name, (labels, _) in population.buckets.items()
+        for label, number in _means(counts.get((group, name)), place, labels)
+    ]
+    return pl.DataFrame(rows, schema=OVERLAP_SCHEMA, orient="row")
+
+
+def _sizes(lists: Lists, cuts: Sequence[Cut], population: Population) -> pl.DataFrame:
+    """Returns pair (place of the two channels), query_id (number), shared, union (items)."""
+    marked = mark_items(lists, cuts, population.numbering)
+    pairs = list(combinations(range(len(cuts)), 2))
+    alone = [has(place).sum().alias(f"of {place}") for place in range(len(cuts))]
+    of_lists = marked.group_by(QUERY_ID).agg(alone)
+    # Most items are in one list: what two have is counted over the few others.
+    several = marked.filter((pl.col(LISTS) & (pl.col(LISTS) - 1)) > 0)
+    both = several.group_by(QUERY_ID).agg(
+        has(*pair).sum().alias(f"both {place}") for place, pair in enumerate(pairs)
+    )
+    found = of_lists.join(both, on=QUERY_ID, how="left")
+    parts = []
+    for place, (one, other) in enumerate(pairs):
+        shared = pl.col(f"both {place}").fill_null(0).cast(pl.Int64)
+        union = pl.col(f"of {one}").cast(pl.Int64) + pl.col(f"of {other}") - shared
+        number = pl.lit(place, pl.Int64).alias(_PAIR)
+        own = found.select(number, QUERY_ID, shared.alias(_SHARED), union.alias(_UNION))
+        parts.append(own.filter(pl.col(_UNION) > 0))
+    schema = {_PAIR: pl.Int64, QUERY_ID: pl.UInt32, _SHARED: pl.Int64, _UNION: pl.Int64}
+    return pl.concat([pl.DataFrame(schema=schema), *parts])
+
+
+def _add_up(counts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Returns how many queries have each key: integers, whatever the blocks are."""
+    return pl.concat(counts).group_by(_KEYS).agg(pl.col(QUERIES).sum())
+
+
+def _means(
+    counts: pl.DataFrame | None, place: int, labels: Sequence[str]
+) -> list[tuple[str, tuple[float | None, int]]]:
+    """Returns the mean index and the number of queries of each label, for two channels."""
+    if counts is None:
+        return [(label, (None, 0)) for label in labels]
+    # In the order of the sizes: a sum of floats that no block changes.
+    own = counts.filter(pl.col(_PAIR) == place).sort(BUCKET, _SHARED, _UNION)
+    codes, queries = own[BUCKET].to_numpy(), own[QUERIES].to_numpy()
+    indexes = own[_SHARED].to_numpy() / own[_UNION].to_numpy() * queries
+    totals = np.bincount(codes, indexes, len(labels) + 1)
+    sizes = np.bincount(codes, queries, len(labels) + 1).astype(np.int64).tolist()
+    return [
+        (label, (float(totals[code] / sizes[code]) if sizes[code] else None, sizes[code]))
+        for code, label in enumerate(labels)
+    ]
