@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from recoeval.analysis.itemsets import LISTS, Cut, Lists, has, mark_items
+from recoeval.analysis.itemsets import Cut, Lists, mark_items
 from recoeval.analysis.population import Population
 from recoeval.columns import BUCKET, OVERLAP_SCHEMA, QUERIES, QUERY_ID
 
@@ -20,8 +20,7 @@ _SHARED: Final = "shared"
 _UNION: Final = "union"
 _KEYS: Final = (_PAIR, BUCKET, _SHARED, _UNION)
 
-Counts = Mapping[tuple[str, str], pl.DataFrame]
-"""By group and bucket name: how many queries have which sizes of intersection and union."""
+_SIZES: Final = dict.fromkeys((_PAIR, QUERY_ID, _SHARED, _UNION), pl.Int64)
 
 
 def overlap_table(
@@ -49,11 +48,12 @@ def overlap_table(
         bucket; jaccard is null without queries.
 
     Raises:
-        ConfigError: a group of more than 63 channels.
+        ConfigError: a group of more than 64 channels.
 
     Source:
         Jaccard, 1901: size of the intersection over size of the union.
     """
+    # By group and bucket name: how many queries have which sizes.
     counts: dict[tuple[str, str], pl.DataFrame] = {}
     for lists in blocks:
         for group, depths in groups.items():
@@ -78,24 +78,18 @@ def overlap_table(
 def _sizes(lists: Lists, cuts: Sequence[Cut], population: Population) -> pl.DataFrame:
     """Returns pair (place of the two channels), query_id (number), shared, union (items)."""
     marked = mark_items(lists, cuts, population.numbering)
-    pairs = list(combinations(range(len(cuts)), 2))
-    alone = [has(place).sum().alias(f"of {place}") for place in range(len(cuts))]
-    of_lists = marked.group_by(QUERY_ID).agg(alone)
+    sizes = [marked.count(place) for place in range(len(cuts))]
     # Most items are in one list: what two have is counted over the few others.
-    several = marked.filter((pl.col(LISTS) & (pl.col(LISTS) - 1)) > 0)
-    both = several.group_by(QUERY_ID).agg(
-        has(*pair).sum().alias(f"both {place}") for place, pair in enumerate(pairs)
-    )
-    found = of_lists.join(both, on=QUERY_ID, how="left")
+    several = marked.shared
     parts = []
-    for place, (one, other) in enumerate(pairs):
-        shared = pl.col(f"both {place}").fill_null(0).cast(pl.Int64)
-        union = pl.col(f"of {one}").cast(pl.Int64) + pl.col(f"of {other}") - shared
-        number = pl.lit(place, pl.Int64).alias(_PAIR)
-        own = found.select(number, QUERY_ID, shared.alias(_SHARED), union.alias(_UNION))
-        parts.append(own.filter(pl.col(_UNION) > 0))
-    schema = {_PAIR: pl.Int64, QUERY_ID: pl.UInt32, _SHARED: pl.Int64, _UNION: pl.Int64}
-    return pl.concat([pl.DataFrame(schema=schema), *parts])
+    for place, (one, other) in enumerate(combinations(range(len(cuts)), 2)):
+        shared = several.count(one, other)
+        union = sizes[one] + sizes[other] - shared
+        counted = union > 0
+        own = {QUERY_ID: marked.queries, _SHARED: shared, _UNION: union}
+        rows = pl.DataFrame({name: each[counted] for name, each in own.items()})
+        parts.append(rows.select(pl.lit(place, pl.Int64).alias(_PAIR), pl.all()))
+    return pl.concat([pl.DataFrame(schema=_SIZES), *parts])
 
 
 def _add_up(counts: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -76,8 +76,29 @@ def test_lists_of_queries_that_are_not_evaluated_do_not_count() -> None:
 
 def test_too_many_lists_to_compare() -> None:
     with pytest.raises(ConfigError) as refused:
-        mark_items({}, [("a", k) for k in range(1, 65)], WORKED.numbering)
-    assert str(refused.value) == "generators: at most 63 lists can be compared, got 64"
+        mark_items({}, [("a", k) for k in range(1, 66)], WORKED.numbering)
+    assert str(refused.value) == "generators: at most 64 lists can be compared, got 65"
+
+
+@pytest.mark.parametrize("kind", ["far apart", "text"])
+def test_ids_of_any_kind(kind: str) -> None:
+    lists = {name: WORKED.frame(name) for name in "ab"}
+    expected = overlap_table([lists], {"m": {"a": 3, "b": 3}}, WORKED.population())
+    item = pl.col("item_id")
+    far = pl.when(item == 11).then(-(2**62)).otherwise(item * 2**50)
+    other = far if kind == "far apart" else pl.format("ä {}", item)
+    renamed = {name: each.with_columns(item_id=other) for name, each in lists.items()}
+    found = overlap_table([renamed], {"m": {"a": 3, "b": 3}}, WORKED.population())
+    assert found.equals(expected)
+
+
+def test_a_bit_for_each_of_64_lists() -> None:
+    cuts = [("a", k) for k in range(1, 65)]
+    marked = mark_items({"a": WORKED.frame("a")}, cuts, WORKED.numbering)
+    assert marked.queries.tolist() == [0, 1, 3]
+    assert marked.count(63).tolist() == [3, 1, 1]
+    assert marked.count(0, 63).tolist() == [1, 1, 1]
+    assert marked.shared.count(63).tolist() == [3, 1, 1]
 
 
 @examples(60)
