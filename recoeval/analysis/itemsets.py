@@ -6,7 +6,7 @@ rows).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from recoeval.data.rowkeys import Ints
 from recoeval.engine.numbering import Numbering
 from recoeval.errors import ConfigError, Problem
 
-__all__ = ["Cut", "Lists", "Marked", "mark_items", "number_lists"]
+__all__ = ["Cut", "Lists", "Marked", "mark_items", "number_lists", "queries_of"]
 
 UInts = NDArray[np.uint64]
 
@@ -75,6 +75,18 @@ def number_lists(lists: pl.DataFrame, numbering: Numbering) -> pl.DataFrame:
     own = pl.Series(QUERY_ID, np.repeat(numbers, np.diff(starts, append=lists.height)), pl.Int64)
     rows = lists.with_columns(own)
     return rows if (numbers >= 0).all() else rows.filter(own >= 0)
+
+
+def queries_of(lists: Iterable[pl.DataFrame], numbering: Numbering) -> Ints:
+    """Returns the numbers of the evaluated queries that any of the lists is of, ascending.
+
+    Args:
+        lists: query_id and other columns; the rows of a query stand together.
+        numbering: of the evaluated queries.
+    """
+    ids = [each[QUERY_ID].gather(starts_of(each[QUERY_ID])) for each in lists]
+    numbers = np.unique(np.concatenate([np.zeros(0, np.int64), *map(numbering.numbers, ids)]))
+    return numbers[numbers >= 0]
 
 
 def mark_items(
