@@ -3,39 +3,47 @@
 from typing import Final
 
 from recoeval.generators.base import Fitted, Generator, Others, Scoring, Train
-from recoeval.generators.implicit_models import ALS
-from recoeval.generators.merge import Channel, Merge, Merged, Merging, merge_lists
-from recoeval.generators.ordering import order_of, serves
+from recoeval.generators.ease import EASE
+from recoeval.generators.implicit_models import ALS, BPR, LMF
+from recoeval.generators.item_knn import ItemKNN
+from recoeval.generators.merge import Merge
 from recoeval.generators.popularity import Popularity
 from recoeval.generators.precomputed import Precomputed
 from recoeval.generators.random_items import Random
-from recoeval.generators.rerank import Rerank, Reranked, Reranking
+from recoeval.generators.rerank import Rerank
 
 __all__ = [
     "ALS",
+    "BPR",
+    "EASE",
     "GENERATORS",
-    "Channel",
+    "LMF",
     "Fitted",
     "Generator",
+    "ItemKNN",
     "Merge",
-    "Merged",
-    "Merging",
     "Others",
     "Popularity",
     "Precomputed",
     "Random",
     "Rerank",
-    "Reranked",
-    "Reranking",
     "Scoring",
     "Train",
-    "merge_lists",
-    "order_of",
-    "serves",
 ]
 
 GENERATORS: Final[dict[str, type[Generator]]] = {
     generator.model_fields["type"].default: generator
-    for generator in (Popularity, ALS, Random, Precomputed, Merge, Rerank)
+    for generator in (
+        Popularity,
+        ItemKNN,
+        ALS,
+        BPR,
+        LMF,
+        EASE,
+        Random,
+        Precomputed,
+        Merge,
+        Rerank,
+    )
 }
 """Generator classes by the `type` that selects them in the configuration."""

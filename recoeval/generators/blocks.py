@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,16 +14,21 @@ from recoeval.data.idkeys import key_of
 from recoeval.data.rowkeys import positions
 from recoeval.errors import DataError
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 __all__ = [
     "PAIR",
     "Ints",
     "Pairs",
     "Positions",
     "Seen",
+    "best",
     "distinct",
     "distinct_pairs",
     "encode_pairs",
     "first_of_equals",
+    "pair_weights",
     "ranked_lists",
     "seen_items",
     "unpack",
@@ -116,6 +122,29 @@ def distinct_pairs(
     return unpack(pairs[first_of_equals(pairs)])
 
 
+def pair_weights(rows: pl.LazyFrame, users: pl.Series, items: pl.Series) -> csr_matrix:
+    """Returns the sum of weights of each pair: users x items, float32, indices ascending.
+
+    Args:
+        rows: user_id, item_id, weight; repeats are added up.
+        users: distinct ids, in any order, all that the rows have.
+        items: distinct ids, in any order.
+    """
+    from scipy.sparse import csr_matrix
+
+    coded = encode_pairs(rows.select(c.USER_ID, c.ITEM_ID, c.WEIGHT), users, items)
+    # Sorted by weight as well: a float sum depends on its order, the result may not. In memory,
+    # where the sort costs a third of a streamed one.
+    pairs = coded.collect(engine="streaming").sort(PAIR, c.WEIGHT)
+    keys = pairs[PAIR].to_numpy()
+    first = np.flatnonzero(first_of_equals(keys))
+    with np.errstate(over="ignore"):
+        sums = np.add.reduceat(pairs[c.WEIGHT].to_numpy(), first).astype(np.float32)
+    owners, positions = unpack(keys[first])
+    starts = np.searchsorted(owners, np.arange(len(users) + 1, dtype=np.uint32))
+    return csr_matrix((sums, positions, starts), shape=(len(users), len(items)))
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The seen items of every user, as positions in a list of items.
@@ -165,6 +194,36 @@ def seen_items(seen: pl.LazyFrame | None, items: pl.Series) -> Seen:
     owners, positions = distinct_pairs(seen, users, items)
     starts = np.searchsorted(owners, np.arange(len(users) + 1, dtype=np.uint32))
     return Seen(users, starts, positions)
+
+
+def best(
+    rows: Ints, positions: Ints, scores: NDArray[np.float64], shape: tuple[int, int]
+) -> tuple[Ints, NDArray[np.float64], Ints]:
+    """Returns the best entries of each row: score descending, then position ascending.
+
+    Args:
+        rows: the row of each entry, in any order.
+        positions: of items, distinct within a row.
+        scores: without NaN.
+        shape: how many rows there are, and how many entries of each to keep at most.
+
+    Returns:
+        positions and scores of that shape, filled up with zeros; how many of each row are real.
+
+    Example:
+        >>> entries = np.array([1, 1, 1]), np.array([5, 2, 9]), np.array([0.5, 0.5, 0.25])
+        >>> [each.tolist() for each in best(*entries, (2, 2))]
+        [[[0, 0], [2, 5]], [[0.0, 0.0], [0.5, 0.5]], [0, 2]]
+    """
+    height, width = shape
+    order = np.lexsort((positions, -scores, rows))
+    counts = np.bincount(rows, minlength=height)
+    places = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    order, places = order[places < width], places[places < width]
+    listed, known = np.zeros(shape, np.int64), np.zeros(shape)
+    listed[rows[order], places] = positions[order]
+    known[rows[order], places] = scores[order]
+    return listed, known, np.minimum(counts, width)
 
 
 def ranked_lists(

@@ -18,7 +18,7 @@ FILES = {"precomputed"}
 OF_OTHERS = {"merge", "rerank"}
 TRAINED = sorted(set(GENERATORS) - FILES - OF_OTHERS)
 # Their lists end where the evidence ends.
-SHORT: set[str] = set()
+SHORT = {"item_knn"}
 
 
 @pytest.mark.parametrize("name", sorted(GENERATORS))

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 from recoeval.errors import EngineError
 from recoeval.generators import ALS, Train
-from recoeval.generators.implicit_models import _pair_weights
+from recoeval.generators.blocks import pair_weights
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_order_of_rows_does_not_round_the_sum():
     # Halfway between two float32: the tiny weights decide, unless each is lost in the big one.
     ids, big, tiny = pl.Series([1]), 2.0**24 + 1, 2.0**-29
     sums = [
-        _pair_weights(
+        pair_weights(
             pl.LazyFrame({"user_id": [1] * 3, "item_id": [1] * 3, "weight": weights}), ids, ids
         )[0, 0]
         for weights in ([big, tiny, tiny], [tiny, big, tiny], [tiny, tiny, big])
