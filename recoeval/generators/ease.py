@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +35,13 @@ __all__ = ["EASE"]
 Floats = NDArray[np.float64]
 
 _CHUNK: Final = 1 << 22  # numbers held at once
+_MEMINFO: Final = Path("/proc/meminfo")
 _CGROUP: Final = Path("/sys/fs/cgroup")
+_CONTAINER: Final = (
+    ("memory.max", "memory.current", "memory.stat"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
+)
+"""Limit, use and details of a container's memory, in both versions of cgroups."""
 
 
 class EASE(Generator):
@@ -89,20 +94,28 @@ def _refuse_too_many(items: int) -> None:
 
 
 def _free_memory() -> int | None:
-    """Returns the bytes that can still be used, here and in this container; None: not known."""
+    """Returns the bytes that can still be used, of the machine and its container; None: unknown."""
     free = []
-    try:
-        known = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-        free.append(1024 * int(known["MemAvailable"].split()[0]))
-    except (OSError, KeyError, ValueError):
-        if "SC_AVPHYS_PAGES" in os.sysconf_names:
-            free.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    try:
-        most, used = ((_CGROUP / f"memory.{name}").read_text() for name in ("max", "current"))
-        free.append(max(0, int(most) - int(used)))
-    except (OSError, ValueError):  # no container, or one without a limit: "max"
-        pass
+    machine = _fields(_MEMINFO)
+    if "MemAvailable:" in machine:
+        free.append(1024 * machine["MemAvailable:"])
+    for most, used, stat in _CONTAINER:
+        # A container without a limit says "max", or has a limit that no machine reaches.
+        limit = (_CGROUP / most).read_text().strip() if (_CGROUP / most).is_file() else "max"
+        if limit.isdecimal():
+            taken = int((_CGROUP / used).read_text())
+            # Files that were read count as taken, and are dropped as soon as room is needed.
+            cached = _fields(_CGROUP / stat).get("inactive_file", 0)
+            free.append(max(0, int(limit) - taken + cached))
     return min(free, default=None)
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """Returns the numbers of a file of lines "name number ..."; none where there is no file."""
+    if not path.is_file():
+        return {}
+    lines = (line.split() for line in path.read_text().splitlines())
+    return {line[0]: int(line[1]) for line in lines}
 
 
 def _item_weights(pairs: csr_matrix, l2: float, threads: int) -> Floats:

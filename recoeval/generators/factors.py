@@ -60,7 +60,8 @@ def fit_model(
         except ModelFitError:
             failed = True
     if failed:
-        said = ", ".join(f"{name}={value:g}" for name, value in options.items())
+        numbers = ((name, value) for name, value in options.items() if not isinstance(value, bool))
+        said = ", ".join(f"{name}={value:g}" for name, value in numbers)
         raise EngineError(
             f"the fit diverged: factors are NaN or infinite with {said} and pair weights "
             f"up to {weights.max():g}. {remedy}"

@@ -94,7 +94,8 @@ class ItemKNN(Generator):
         if self.similarity != "cosine":
             # The terms are users, the documents items.
             own = np.diff(pairs.indptr)
-            rarity = np.repeat(np.log(pairs.shape[1]) - np.log1p(own), own)
+            # One logarithm: two would leave a rounding error where it is 0.
+            rarity = np.repeat(np.log(pairs.shape[1] / (1 + own)), own)
         if self.similarity == "bm25":
             of_item = np.bincount(pairs.indices, pairs.data, minlength=pairs.shape[1])
             length = 1 - self.b + self.b * of_item / of_item.mean()

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from recoeval.errors import ConfigError, DataError
-from recoeval.generators.base import Fitted, Generator
+from recoeval.generators.base import Fitted, Generator, Scoring
 from recoeval.testing.toy import ToyLog, make_log, require, same
 
 __all__ = ["GeneratorContract", "ListsContract"]
@@ -246,6 +246,29 @@ class GeneratorContract(ListsContract):
             full = listed.height == self.k or not self.fills_lists
             require(full, f"{query}: {listed.height} rows")
             require(not set(listed["item_id"]) & toy.seen_by(user), f"{query}: seen items")
+
+    def test_scores_of_pairs_are_those_of_the_lists(
+        self, generator: Generator, toy: ToyLog
+    ) -> None:
+        """Who scores pairs gives the numbers of its lists, in any order and any block."""
+        fitted = generator.fit(toy.train)
+        if not isinstance(fitted, Scoring):
+            return
+        listed = collected(fitted, toy.queries, 1000).join(toy.queries, on="query_id")
+        mixed = listed.sample(fraction=1, shuffle=True, seed=5)
+        pairs = mixed.select("query_id", "user_id", "item_id")
+        scores = fitted.score(pairs)
+        require(scores.dtype == pl.Float64, f"dtype of scores: {scores.dtype}")
+        same(mixed.select("score"), scores.alias("score").to_frame())
+        single = [fitted.score(pairs[row])[0] for row in range(50)]
+        require(single == scores.head(50).to_list(), "other scores one by one")
+        require(len(fitted.score(pairs.clear())) == 0, "scores of no pairs")
+        strange = pl.DataFrame({"query_id": [1020, 1], "user_id": [1020, 1], "item_id": [1, 2000]})
+        item, user = fitted.score(strange)
+        require(item is None, "a score of an item without a train row")
+        require(
+            generator.serves_cold_users or user is None, "a score of a user without a train row"
+        )
 
     @pytest.mark.parametrize("users", [[], [5001, 5002]])
     def test_nobody_or_only_strangers(

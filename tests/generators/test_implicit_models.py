@@ -1,60 +1,13 @@
 import warnings
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 import pytest
 from pydantic import ValidationError
-from scipy.sparse import csr_matrix
 
 from recoeval.errors import EngineError
-from recoeval.generators import ALS, Train
+from recoeval.generators import ALS, BPR, LMF
 from recoeval.generators.blocks import pair_weights
-
-
-@pytest.fixture
-def by_hand():
-    """implicit itself on the pairs of a log, ids sorted; lists without seen items."""
-
-    def run(train: Train, k: int, **options) -> dict[object, list[object]]:
-        from implicit.cpu.als import AlternatingLeastSquares
-        from threadpoolctl import threadpool_limits
-
-        pairs = train.rows.group_by("user_id", "item_id").agg(pl.col("weight").sum()).collect()
-        users, items = (pairs[name].unique().sort().to_list() for name in ("user_id", "item_id"))
-        where = (
-            [users.index(user) for user in pairs["user_id"]],
-            [items.index(item) for item in pairs["item_id"]],
-        )
-        matrix = csr_matrix(
-            (pairs["weight"].to_numpy().astype(np.float32), where), shape=(len(users), len(items))
-        )
-        with threadpool_limits(1, "blas"):
-            model = AlternatingLeastSquares(num_threads=1, random_state=train.seed, **options)
-            model.fit(matrix, show_progress=False)
-            ids, scores = model.recommend(np.arange(len(users)), matrix, N=k)
-        real = scores > -1e30
-        return {user: [items[i] for i in ids[row][real[row]]] for row, user in enumerate(users)}
-
-    return run
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"factors": 8, "iterations": 3, "regularization": 1.5, "alpha": 10.0},
-        {"factors": 200},
-        {"factors": 1},
-    ],
-)
-def test_equals_implicit_called_by_hand(toy, recommend, by_hand, options):
-    only_train = toy.with_train(seen=toy.train.rows.select("user_id", "item_id").unique())
-    lists = recommend(ALS(**options).fit(only_train.train), toy.queries, 20)
-    expected = by_hand(toy.train, 20, **ALS(**options).model_dump(exclude={"type"}))
-    ours = lists.group_by("query_id", maintain_order=True).agg("item_id")
-    found = dict(ours.iter_rows())
-    assert {user: items for user, items in expected.items() if items} == found
 
 
 def test_alpha_scales_the_weights_once(toy, recommend, equal):
@@ -153,6 +106,58 @@ def test_ties_among_the_candidates_go_by_item(toy, recommend):
         assert recommend(fitted, toy.queries.head(1), k)["item_id"].to_list() == best[:k]
 
 
+def test_weights_do_not_matter_to_bpr_but_to_lmf(toy, recommend):
+    heavier = toy.with_train(rows=toy.train.rows.with_columns(pl.col("weight") * 2))
+    assert same_lists(BPR(), toy, heavier, recommend)
+    assert not same_lists(LMF(), toy, heavier, recommend)
+
+
+def same_lists(generator, one, other, recommend) -> bool:
+    first, second = (recommend(generator.fit(toy.train), toy.queries, 20) for toy in (one, other))
+    return first.equals(second)
+
+
+@pytest.mark.parametrize(
+    ("generator", "message"),
+    [
+        (
+            BPR(learning_rate=1e30, regularization=10.0, factors=2),
+            (
+                r"the fit diverged: factors are NaN or infinite with factors=2, "
+                r"learning_rate=1e\+30, regularization=10, iterations=100 and pair weights up to "
+                r"1\. Lower learning_rate or regularization"
+            ),
+        ),
+        (
+            LMF(learning_rate=1e38, factors=2),
+            (
+                r"the fit diverged: factors are NaN or infinite with factors=2, "
+                r"learning_rate=1e\+38, regularization=0.6, iterations=30, neg_prop=30 and pair weights up to "
+                r"4\. Lower learning_rate or training\.weight"
+            ),
+        ),
+    ],
+    ids=["bpr", "lmf"],
+)
+def test_steps_that_are_too_long(toy, generator, message):
+    with pytest.raises(EngineError, match=message):
+        generator.fit(toy.train)
+
+
+@pytest.mark.parametrize("generator", [BPR(factors=1), LMF(factors=1)], ids=["bpr", "lmf"])
+def test_vectors_of_one_number(toy, recommend, generator):
+    lists = recommend(generator.fit(toy.train), toy.queries, 5)
+    assert set(lists.group_by("query_id").len()["len"]) == {5}
+
+
+def test_infinite_scores_of_pairs(toy):
+    fitted = ALS(factors=4).fit(toy.train)
+    fitted.model.user_factors[:] = 1e30
+    fitted.model.item_factors[:] = 1e30
+    with pytest.raises(EngineError, match="scores are infinite"):
+        fitted.score(toy.queries.with_columns(item_id=2000))
+
+
 def test_order_of_rows_does_not_round_the_sum():
     # Halfway between two float32: the tiny weights decide, unless each is lost in the big one.
     ids, big, tiny = pl.Series([1]), 2.0**24 + 1, 2.0**-29
@@ -204,3 +209,26 @@ def test_no_advice_about_blas_threads(toy):
 def test_options_out_of_range(options):
     with pytest.raises(ValidationError):
         ALS(**options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"factors": 0},
+        {"learning_rate": 0},
+        {"learning_rate": "0.1"},
+        {"regularization": -1},
+        {"iterations": 2.5},
+    ],
+)
+@pytest.mark.parametrize("generator", [BPR, LMF])
+def test_options_of_gradient_descent_out_of_range(generator, options):
+    with pytest.raises(ValidationError):
+        generator(**options)
+
+
+def test_options_of_one_model_alone():
+    with pytest.raises(ValidationError):
+        LMF(neg_prop=0)
+    with pytest.raises(ValidationError):
+        BPR(verify_negative_samples="yes")
