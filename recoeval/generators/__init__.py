@@ -3,6 +3,7 @@
 from typing import Final
 
 from recoeval.generators.base import Fitted, Generator, Others, Scoring, Train
+from recoeval.generators.co_visitation import CoVisitation
 from recoeval.generators.ease import EASE
 from recoeval.generators.implicit_models import ALS, BPR, LMF
 from recoeval.generators.item_knn import ItemKNN
@@ -10,6 +11,7 @@ from recoeval.generators.merge import Merge
 from recoeval.generators.popularity import Popularity
 from recoeval.generators.precomputed import Precomputed
 from recoeval.generators.random_items import Random
+from recoeval.generators.recent import Recent
 from recoeval.generators.rerank import Rerank
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "EASE",
     "GENERATORS",
     "LMF",
+    "CoVisitation",
     "Fitted",
     "Generator",
     "ItemKNN",
@@ -26,6 +29,7 @@ __all__ = [
     "Popularity",
     "Precomputed",
     "Random",
+    "Recent",
     "Rerank",
     "Scoring",
     "Train",
@@ -35,6 +39,8 @@ GENERATORS: Final[dict[str, type[Generator]]] = {
     generator.model_fields["type"].default: generator
     for generator in (
         Popularity,
+        Recent,
+        CoVisitation,
         ItemKNN,
         ALS,
         BPR,

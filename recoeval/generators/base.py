@@ -61,6 +61,7 @@ class Train:
         popularity: item_id, train_users (Int64 >= 1), ascending by item: distinct users with a
             train row, of every item that has one; None: not counted yet.
         others: the generators that this one reads; None: it reads none.
+        users: user_id and attributes, one row a user; None: there is no users table.
     """
 
     rows: pl.LazyFrame
@@ -71,6 +72,7 @@ class Train:
     aliases: pl.DataFrame | None = None
     popularity: pl.DataFrame | None = None
     others: Others | None = None
+    users: pl.DataFrame | None = None
 
 
 class Fitted(Protocol):

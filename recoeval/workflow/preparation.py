@@ -130,6 +130,7 @@ def prepare(config: Config, log: Log, fold: Fold) -> Prepared:
             threads,
             log.roles.aliases,
             background.popularity,
+            users=log.roles.users,
         ),
         truth,
         replace(background, seen=seen),

@@ -18,7 +18,9 @@ FILES = {"precomputed"}
 OF_OTHERS = {"merge", "rerank"}
 TRAINED = sorted(set(GENERATORS) - FILES - OF_OTHERS)
 # Their lists end where the evidence ends.
-SHORT = {"item_knn"}
+SHORT = {"item_knn", "co_visitation"}
+# Lists seen items alone: tested without a rule about them, beside its own tests.
+REPEATING = {"recent"}
 
 
 @pytest.mark.parametrize("name", sorted(GENERATORS))
@@ -27,7 +29,7 @@ def test_registered_under_its_type(name: str) -> None:
 
 
 class TestTrained(GeneratorContract):
-    @pytest.fixture(params=sorted(set(TRAINED) - SHORT))
+    @pytest.fixture(params=sorted(set(TRAINED) - SHORT - REPEATING))
     def generator(self, request: pytest.FixtureRequest) -> Generator:
         return GENERATORS[request.param]()
 

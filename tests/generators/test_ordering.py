@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recoeval.errors import ConfigError
-from recoeval.generators import ALS, Merge, Popularity, Precomputed, Rerank, order_of, serves
+from recoeval.generators import ALS, Merge, Popularity, Precomputed, Rerank
+from recoeval.generators.ordering import order_of, serves
 
 ALONE = {"als": ALS(), "popularity": Popularity(), "files": Precomputed(path="lists.parquet")}
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from recoeval.errors import EngineError
-from recoeval.generators import Generator, Rerank, Reranking
+from recoeval.generators import Generator, Rerank
+from recoeval.generators.rerank import Reranking
 from recoeval.testing.contracts import ListsContract
 from recoeval.testing.merging import rerank_of
 from recoeval.testing.toy import ToyLog, make_log
