@@ -109,7 +109,7 @@ class Popularity(Generator):
             said = f"{format_duration(length)} "
             require_times(train, path=name, said=said, remedy=f"leave {name} out, or ")
             if train.end is None:
-                text = f"{said}before the end of the train window, which this split has not: "
+                text = f"{said}counts from the end of the train window, and files have none: "
                 raise ConfigError(Problem(f"{text}leave {name} out, or split by time", name))
         return train.end
 

@@ -45,6 +45,7 @@ from recoeval.metrics import Measure, measures, parse_metric
 from recoeval.workflow.funnelstages import FunnelStage, stage_constraints, stage_problems
 from recoeval.workflow.paths import absolute_paths, resolve_paths
 from recoeval.workflow.stages import StageName, with_preset
+from recoeval.workflow.suitability import unsuited_generators
 
 __all__ = [
     "Config",
@@ -221,6 +222,7 @@ def config_problems(config: Config, *, framed: bool) -> list[Problem]:
         order_of(config.generators)
     except ConfigError as error:
         problems += error.problems
+    problems += unsuited_generators(config)
     problems += [
         Problem("missing; the path of the lists", f"generators.{name}.path")
         for name, generator in config.generators.items()

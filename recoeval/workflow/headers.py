@@ -23,6 +23,7 @@ from recoeval.errors import ConfigError, DataError, Problem, RecoevalError, did_
 from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.config import Config, wanted_measures
 from recoeval.workflow.logs import require_times, sources_of
+from recoeval.workflow.suitability import misfits_of_generators
 
 __all__ = ["find_misfits", "read_headers"]
 
@@ -111,6 +112,7 @@ def find_misfits(config: Config, schemas: Schemas) -> list[Problem]:
     found = [
         *_rule_problems(config, schemas),
         *_bucket_problems(config, schemas),
+        *misfits_of_generators(config, schemas),
         *_quota_problems(config, schemas),
         *_day_problems(config, schemas),
     ]

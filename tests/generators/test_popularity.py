@@ -180,7 +180,7 @@ def test_what_counts_back_needs_times_and_an_end(ago, option):
     with pytest.raises(ConfigError) as error:
         generator.fit(train_of([(1, 10)], times=[ago(1)]))
     assert str(error.value) == (
-        f"{option}: 7d before the end of the train window, which this split has not: leave "
+        f"{option}: 7d counts from the end of the train window, and files have none: leave "
         f"{option} out, or split by time"
     )
 
