@@ -31,6 +31,8 @@ ALTERNATIVES = {
     *("extends", "canonical_items", "users.exclude", "ground_truth.positives"),
     *("split.train", "split.test", "split.folds", "split.step", "split.n"),
 }
+# The comment beside it shows the other forms.
+IN_WORDS = {"generators[precomputed].systems"}
 # The same component is shown elsewhere, and the comment says where.
 REFERRED = {
     f"{section}.format": "generators[precomputed].format"
@@ -67,7 +69,7 @@ def options(cls: type[Component], prefix: str = "") -> Iterator[str]:
         if path == "generators":
             for kind, generator in GENERATORS.items():
                 yield from options(generator, f"generators[{kind}].")
-        elif path not in ALTERNATIVES and path not in REFERRED:
+        elif path not in {*ALTERNATIVES, *REFERRED, *IN_WORDS}:
             named = get_origin(field.annotation) is dict
             for inner in components(field.annotation):
                 yield from options(inner, f"{path}.{'*.' if named else ''}")

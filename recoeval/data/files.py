@@ -12,7 +12,7 @@ from typing import Final
 from recoeval.data.cloud import SCHEME, is_remote, list_files
 from recoeval.errors import DataError, Problem, some
 
-__all__ = ["Found", "find", "find_files", "kind_of", "location"]
+__all__ = ["Found", "find", "find_files", "kind_of", "location", "stem_of"]
 
 # Separators of text files by their ending.
 SEPARATORS: Final = {".csv": ",", ".tsv": "\t", ".txt": ",", ".dat": ","}
@@ -60,13 +60,22 @@ def location(path: str | Path) -> str:
     return text if _URL.match(text) else str(Path(text).expanduser())
 
 
-def find(path: str | Path, said: str) -> Found:
+def find(path: str | Path, said: str, stem: str | None = None) -> Found:
     """Returns the data files that a path, glob or folder names.
+
+    Args:
+        path: a file, a glob or a folder.
+        said: where the user named it, for errors.
+        stem: only files of this name, endings left out; None: all of them.
 
     Raises:
         DataError: there are none, or they are of several formats.
     """
     found, fixed = _named(path, said)
+    if stem is not None:
+        found = [file for file in found if stem_of(file) == stem]
+        if not found:
+            raise DataError(Problem(f"{location(path)} has no file {stem!r} any more", said))
     endings = ", ".join(_KINDS)
     by_kind = {kind_of(file): file for file in reversed(found)}
     if None in by_kind:
@@ -107,6 +116,17 @@ def kind_of(file: str) -> str | None:
     plain = name.removesuffix(".gz")
     kind = _KINDS.get(Path(plain).suffix)
     return None if name != plain and kind not in _COMPRESSIBLE else kind
+
+
+def stem_of(file: str) -> str:
+    """Returns the name of a file without its folder and its endings.
+
+    Example:
+        >>> stem_of("exports/two_tower.v2.csv.gz")
+        'two_tower.v2'
+    """
+    name = Path(file).name
+    return Path(name[: -len(".gz")] if _is_packed(name) else name).stem
 
 
 def _named(path: str | Path, said: str) -> tuple[list[str], int]:

@@ -62,7 +62,12 @@ def scan(path: str | Path, form: Format | None = None, *, where_said: str) -> pl
 
 
 def open_table(
-    path: str | Path, form: Format | None, *, said: str, ids: Iterable[str] = ()
+    path: str | Path,
+    form: Format | None,
+    *,
+    said: str,
+    ids: Iterable[str] = (),
+    stem: str | None = None,
 ) -> Opened:
     """Returns the table that a path names, as `scan` does.
 
@@ -71,8 +76,9 @@ def open_table(
         form: how text files are written.
         said: where the user named the path, for errors: "interactions.path".
         ids: columns of text files (names in the file) which are read as text.
+        stem: only files of this name, endings left out; None: all of them.
     """
-    found = find(path, said)
+    found = find(path, said, stem)
     files, kind = found.files, found.kind
     if kind != "text" and form is not None:
         raise ConfigError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ __all__ = [
     "AS_OF",
     "ListFacts",
     "Order",
+    "Part",
     "Tie",
     "check_lists",
     "deliver",
@@ -30,6 +32,7 @@ __all__ = [
     "is_trec_run",
     "read_built",
     "read_lists",
+    "read_values",
 ]
 
 AS_OF: Final = "as_of"
@@ -48,6 +51,27 @@ _MAPPING: Final = (
 _LONG: Final = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of some files is read.
+
+    Args:
+        stem: only files of this name, endings left out; None: all files.
+        column: the column that tells rows apart; None: all rows.
+        value: of the column, as text.
+    """
+
+    stem: str | None = None
+    column: str | None = None
+    value: str = ""
+
+    def of(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Returns the rows that have the value."""
+        if self.column is None:
+            return rows
+        return rows.filter(pl.col(self.column).cast(pl.String) == self.value)
+
+
 def is_trec_run(obj: object) -> bool:
     """Returns whether an object is the path of a TREC run file."""
     return isinstance(obj, str | Path) and sniff(obj) == "run"
@@ -63,6 +87,7 @@ def read_lists(
     item_id_type: IdType = "auto",
     users_are_queries: bool = True,
     by_user: bool = False,
+    part: Part = Part(),
 ) -> pl.LazyFrame:
     """Returns lists in the long layout, normalised, not yet checked row by row.
 
@@ -76,6 +101,7 @@ def read_lists(
         item_id_type: auto, int or text.
         users_are_queries: whether user_id may stand for query_id.
         by_user: user_id names a list, also where there is a query_id as well.
+        part: which of the files and rows; all by default.
 
     Returns:
         generator (String, if there is one), query_id, item_id (Int64 or String), rank
@@ -86,7 +112,7 @@ def read_lists(
         DataError: unreadable, or without query_id (or user_id), item_id, and rank or score;
             integer scores above 2^53 without ranks.
     """
-    rows, text = _open(obj, what, columns or {}, form)
+    rows, text = _open(obj, what, columns or {}, form, part)
     schema = rows.collect_schema()
     query = _query_column(schema, by_user=by_user)
     if missing := _missing(schema, what):
@@ -112,6 +138,7 @@ def read_built(
     query_id_type: IdType = "auto",
     unit: TimestampUnit | None = None,
     zone: str | None = None,
+    part: Part = Part(),
 ) -> pl.LazyFrame:
     """Returns when each list was built: query_id, as_of (Datetime[us], UTC); distinct rows.
 
@@ -126,12 +153,13 @@ def read_built(
         query_id_type: auto, int or text.
         unit: of numbers since 1970 (s, ms, us), or iso for text.
         zone: IANA time zone of times without one; default UTC.
+        part: which of the files and rows; all by default.
 
     Raises:
         ConfigError: an unknown column, a unit that is missing or does not fit.
         DataError: unreadable, a dtype that holds no time, rows without it, times of no calendar.
     """
-    rows, text = _open(obj, what, columns or {}, form)
+    rows, text = _open(obj, what, columns or {}, form, part)
     schema = rows.collect_schema()
     query = _query_column(schema, by_user=True)
     if column not in schema:
@@ -153,13 +181,58 @@ def read_built(
     return found.lazy()
 
 
+def read_values(
+    obj: object,
+    column: str,
+    *,
+    what: str,
+    place: str,
+    columns: Mapping[str, str] | None = None,
+    form: Format | None = None,
+) -> list[str]:
+    """Returns the distinct values of a column of text or whole numbers, as text, in order.
+
+    Args:
+        obj: as for `read_lists`.
+        column: the column, under our name.
+        what: name of the lists in errors: "lists[als]".
+        place: where the user named the column, below `what`: "systems.column".
+        columns: our name -> the name in the data.
+        form: how text files are written.
+
+    Raises:
+        ConfigError: an unknown column.
+        DataError: unreadable, a column of another type, rows without a value.
+    """
+    rows, _ = _open(obj, what, columns or {}, form)
+    schema = rows.collect_schema()
+    if column not in schema:
+        known = f"{did_you_mean(column, schema)} Columns: {listed(schema)}"
+        raise ConfigError(Problem(f"unknown column {column!r} in {obj}.{known}", f"{what}.{place}"))
+    dtype = schema[column]
+    if not (dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+        text = f"{dtype_name(dtype)}; expected text or whole numbers"
+        raise DataError(Problem(text, f"{what}.{column}"))
+    with reading(what):
+        counts = rows.group_by(pl.col(column).cast(pl.String)).len().collect(engine="streaming")
+    without = counts.filter(pl.col(column).is_null())["len"].sum()
+    if without:
+        text = f"{without} row{'s' if without > 1 else ''} without {column}"
+        raise DataError(Problem(text, f"{what}.{column}"))
+    return sorted(counts[column])
+
+
 def _query_column(schema: pl.Schema, *, by_user: bool) -> str:
     """Returns the column that names a list."""
     return USER_ID if QUERY_ID not in schema or (by_user and USER_ID in schema) else QUERY_ID
 
 
 def _open(
-    obj: object, what: str, columns: Mapping[str, str], form: Format | None
+    obj: object,
+    what: str,
+    columns: Mapping[str, str],
+    form: Format | None,
+    part: Part = Part(),
 ) -> tuple[pl.LazyFrame, bool]:
     """Returns the rows under our names, and whether they come from a text file."""
     if not isinstance(obj, str | Path):
@@ -170,9 +243,9 @@ def _open(
         return scan_run(obj), False
     else:
         ids = {columns.get(name, name) for name in (QUERY_ID, USER_ID, ITEM_ID)}
-        opened = open_table(obj, form, said=what, ids=ids)
+        opened = open_table(obj, form, said=what, ids=ids, stem=part.stem)
         rows, text, said = opened.frame, opened.text, str(obj)
-    return rename(rows, columns, path=f"{what}.columns", said=said), text
+    return part.of(rename(rows, columns, path=f"{what}.columns", said=said)), text
 
 
 def _missing(schema: pl.Schema, what: str) -> list[Problem]:

@@ -22,6 +22,7 @@ from recoeval.documents.yamlvalues import (
 from recoeval.errors import ConfigError, Problem
 
 __all__ = [
+    "FOLD",
     "Unusable",
     "Words",
     "apply_sets",
@@ -34,6 +35,9 @@ __all__ = [
 
 PATH_KEYS: Final = frozenset({"path", "train", "test", "table", "exclude", "canonical_items"})
 """Keys whose text names files: {date} is replaced there, and only there."""
+
+FOLD: Final = "{fold}"
+"""Stands in paths of generators for the number of the fold; whoever opens them replaces it."""
 
 Sets = Sequence[str] | Mapping[str, Any]
 
@@ -59,10 +63,11 @@ class Undated(Unusable):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What ${NAME} and {date} stand for."""
+    """What ${NAME} and {date} stand for; with `folds` a path may have {fold} in it."""
 
     environ: Mapping[str, str]
     date: datetime.date | None
+    folds: bool = False
 
     def expand(self, text: str, *, dates: bool) -> tuple[str, str, tuple[str, ...]]:
         """Returns the text expanded, the text that may be stored, and the variables in it.
@@ -111,8 +116,11 @@ class Words:
         return _PLACE.sub(self._place, text)
 
     def _place(self, match: re.Match[str]) -> str:
+        if self.folds and match[0] == FOLD:
+            return FOLD
         if match[1] != "date":
-            raise Unusable(f"unknown {printable(match[0])} in a path: only {{date}} exists")
+            known = "{date} and {fold} exist" if self.folds else "{date} exists"
+            raise Unusable(f"unknown {printable(match[0])} in a path: only {known}")
         if self.date is None:
             raise Undated("{date} needs a date: pass --date, e.g. --date 2026-11-29")
         return f"{self.date:%Y-%m-%d}"
@@ -151,7 +159,8 @@ def _expand(
         return value
     key = next((part for part in reversed(location) if isinstance(part, str)), "")
     try:
-        text, written, names = words.expand(content, dates=key in PATH_KEYS)
+        own = replace(words, folds=location[:1] == ("generators",))
+        text, written, names = own.expand(content, dates=key in PATH_KEYS)
     except Unusable as error:
         problems.append((_problem(str(error), location, value.origin), error))
         return value

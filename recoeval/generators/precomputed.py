@@ -6,24 +6,35 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import polars as pl
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from recoeval import columns as c
-from recoeval.component import Duration, parse_instant
+from recoeval.component import Component, Duration, parse_instant
 from recoeval.data.aliases import apply_aliases
 from recoeval.data.delivery import Tie, deliver, find_order
 from recoeval.data.failures import reading
+from recoeval.data.files import find_files, stem_of
 from recoeval.data.formats import Format
 from recoeval.data.frames import IdType
-from recoeval.data.lists import AS_OF, is_trec_run, read_built, read_lists
+from recoeval.data.lists import AS_OF, Part, is_trec_run, read_built, read_lists, read_values
 from recoeval.data.times import TimestampUnit, Zone
+from recoeval.documents.rewriting import FOLD
 from recoeval.errors import ConfigError, DataError, Problem, some
 from recoeval.generators.base import Fitted, Generator, Train
 
-__all__ = ["Files", "Precomputed"]
+__all__ = ["Files", "Precomputed", "SystemColumn"]
+
+PER_FILE: Final = "per_file"
+
+
+class SystemColumn(Component):
+    """Lists of several systems in the same files, told apart by a column."""
+
+    column: str
+    """Its values are the names of the systems: text or whole numbers; a folder key=value too."""
 
 
 class Precomputed(Generator):
@@ -43,7 +54,12 @@ class Precomputed(Generator):
 
     type: Literal["precomputed"] = "precomputed"
     path: str
-    """A file, a glob or a folder; all files have one format. "~" is expanded."""
+    """A file, a glob or a folder; all files have one format. "~" is expanded, {date} is the day
+    of the run, {fold} the number of the fold, from 0. Folders key=value are columns: `as_of` and
+    `systems` can name them, and one called like a column of lists (rank=1) is that column."""
+    systems: Literal["per_file"] | SystemColumn | None = None
+    """Lists of several generators, each a generator of its own with the name KEY/SYSTEM.
+    per_file: each file is a system, called like it; {column: model}: each value of the column."""
     columns: dict[str, str] = Field(default_factory=dict)
     """Our name -> the name in the files: {user_id: uid, item_id: vid, rank: pos}."""
     format: Format | None = None
@@ -61,6 +77,8 @@ class Precomputed(Generator):
     """Of the column as_of: numbers since 1970 (s, ms, us), or iso for text; never guessed."""
     timezone: Zone | None = None
     """IANA time zone of times in the column as_of that have none; default: that of the log."""
+
+    _system: str | None = PrivateAttr(None)
 
     @field_validator("as_of")
     @classmethod
@@ -83,6 +101,68 @@ class Precomputed(Generator):
         named = self.timezone is not None or self.as_of is None or _is_time(self.as_of)
         return self if named or zone is None else self.model_copy(update={"timezone": zone})
 
+    def in_fold(self, number: int) -> Precomputed:
+        """Returns the same lists with the fold in the path, if it names one."""
+        if FOLD not in self.path:
+            return self
+        return self.model_copy(update={"path": self.path.replace(FOLD, str(number))})
+
+    def one_system(self, name: str) -> Precomputed:
+        """Returns the lists of one of the `systems`."""
+        own = self.model_copy()
+        own._system = name
+        return own
+
+    def system_names(self, what: str = "lists") -> list[str]:
+        """Returns the names of the `systems`, in order; none without them.
+
+        Args:
+            what: name of the lists in errors about data: "lists[two_tower]".
+
+        Raises:
+            ConfigError: an unknown column; the path begins at this generator.
+            DataError: no files, two files of one name, rows without a system.
+        """
+        if self.systems is None:
+            return []
+        if isinstance(self.systems, SystemColumn):
+            with _relative(what):
+                return read_values(
+                    self.path,
+                    self.systems.column,
+                    what=what,
+                    place="systems.column",
+                    columns=self.columns,
+                    form=self.format,
+                )
+        files: dict[str, str] = {}
+        for file in find_files(self.path, said=what):
+            other = files.setdefault(stem_of(file), file)
+            if other != file:
+                text = f"{other} and {file} would both be the system {stem_of(file)!r}: rename one"
+                raise DataError(Problem(f"{text}, or systems: {{column: ...}}", what))
+        return sorted(files)
+
+    @property
+    def source(self) -> str:
+        """The path of its own files: of a system of `per_file` that file."""
+        if self._part.stem is None:
+            return self.path
+        files = find_files(self.path, said="lists")
+        return next((file for file in files if stem_of(file) == self._part.stem), self.path)
+
+    @property
+    def _part(self) -> Part:
+        """What of the files it reads."""
+        if self.systems is None:
+            return Part()
+        if self._system is None:
+            text = "these are lists of several generators: read each of them (one_system)"
+            raise ConfigError(Problem(text, "systems"))
+        if isinstance(self.systems, SystemColumn):
+            return Part(column=self.systems.column, value=self._system)
+        return Part(stem=self._system)
+
     def fit(self, train: Train) -> Fitted:
         """Returns the lists, opened and not yet read.
 
@@ -90,7 +170,7 @@ class Precomputed(Generator):
             ConfigError: `columns` or `format` do not fit the files.
             DataError: no such file, unreadable, or without the columns that lists need.
         """
-        run = self.format is None and is_trec_run(self.path)
+        run = self.format is None and is_trec_run(self.source)
         return Files(self.read(aliases=train.aliases), "descending" if run else "ascending")
 
     def read(self, what: str = "lists", *, aliases: pl.DataFrame | None = None) -> pl.LazyFrame:
@@ -106,14 +186,16 @@ class Precomputed(Generator):
             DataError: as `fit`, or lists of several generators in one place.
         """
         with _relative(what):
+            source, part = self._opened()
             lists = read_lists(
-                self.path,
+                source,
                 what=what,
                 columns=self.columns,
                 form=self.format,
                 query_id_type=self.user_id_type,
                 item_id_type=self.item_id_type,
                 by_user=True,
+                part=part,
             )
         lists = apply_aliases(lists, aliases, what=what)
         if c.GENERATOR not in lists.collect_schema().names():
@@ -124,7 +206,8 @@ class Precomputed(Generator):
             raise DataError(
                 Problem(
                     f"lists of {found.height} generators in {self.path}: "
-                    f"{some(found[c.GENERATOR])}. Write each to files of its own",
+                    f"{some(found[c.GENERATOR])}. Write each to files of its own, or tell them "
+                    f"apart: systems: {{column: {c.GENERATOR}}}",
                     what,
                 )
             )
@@ -150,8 +233,9 @@ class Precomputed(Generator):
             moment = pl.lit(parse_instant(self.as_of), c.TIMESTAMP_DTYPE).alias(AS_OF)
             return self.read(what).select(c.QUERY_ID).unique().with_columns(moment)
         with _relative(what):
+            source, part = self._opened()
             return read_built(
-                self.path,
+                source,
                 self.as_of,
                 what=what,
                 columns=self.columns,
@@ -159,7 +243,16 @@ class Precomputed(Generator):
                 query_id_type=self.user_id_type,
                 unit=self.timestamp_unit,
                 zone=self.timezone,
+                part=part,
             )
+
+    def _opened(self) -> tuple[str, Part]:
+        """Returns the path that is opened, and what of its files is read."""
+        part = self._part
+        if part.stem is not None and is_trec_run(source := self.source):
+            # A run file has no ending that tells what it is.
+            return source, Part()
+        return self.path, part
 
 
 @contextmanager

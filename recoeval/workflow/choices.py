@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Literal, get_args, get_origin
@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from recoeval.component import format_duration
 from recoeval.data.buckets import Bucket
+from recoeval.data.failures import printable
 from recoeval.data.truth import Policies, Positive
 from recoeval.errors import ConfigError, Problem, did_you_mean
 from recoeval.generators import GENERATORS
@@ -21,6 +22,7 @@ from recoeval.metrics import METRICS
 from recoeval.metrics.base import Metric
 from recoeval.metrics.cuts import Cut
 from recoeval.workflow.config import Config
+from recoeval.workflow.plugins import Refused, find_plugins
 from recoeval.workflow.stages import PRESETS
 
 __all__ = ["CHOICES", "Choice", "choices_of", "explain", "kinds"]
@@ -149,6 +151,19 @@ def _needs(metric: type[Metric]) -> list[str]:
     return [text for text, needed in known.items() if needed]
 
 
+def _plugins() -> Iterator[Choice]:
+    """Yields the generators of other packages, each with where it is from or why it is unusable."""
+    for name, plugin in find_plugins().items():
+        try:
+            found = _component(name, plugin.load())
+        except Refused as error:
+            said = str(error)
+            yield Choice(name, "", f"cannot be used: {said}", (said,), "Of other packages")
+        else:
+            lines = (*found.lines, f"From {plugin}")
+            yield replace(found, text=printable(found.text), lines=lines, group="Of other packages")
+
+
 def _fields(model: type[BaseModel]) -> list[Choice]:
     found = []
     for name, field in model.model_fields.items():
@@ -208,7 +223,7 @@ CHOICES: Final[Mapping[str, Callable[[], list[Choice]]]] = {
         (_metric(name, metric) for name, metric in METRICS.items()),
         key=lambda choice: list(_GROUPS.values()).index(choice.group),
     ),
-    "generators": lambda: [_component(name, made) for name, made in GENERATORS.items()],
+    "generators": lambda: [*(_component(*made) for made in GENERATORS.items()), *_plugins()],
     "policies": lambda: _fields(Policies),
     "positives": lambda: _fields(Positive),
     "splits": _splits,

@@ -7,7 +7,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
@@ -40,12 +41,14 @@ from recoeval.errors import ConfigError, Problem, RecoevalError, did_you_mean
 from recoeval.generators import GENERATORS
 from recoeval.generators.base import Generator
 from recoeval.generators.ordering import order_of
-from recoeval.generators.precomputed import Precomputed
 from recoeval.metrics import Measure, measures, parse_metric
 from recoeval.workflow.funnelstages import FunnelStage, stage_constraints, stage_problems
 from recoeval.workflow.paths import absolute_paths, resolve_paths
+from recoeval.workflow.plugins import loadable_plugins, plugins_for, with_types
 from recoeval.workflow.stages import StageName, with_preset
 from recoeval.workflow.suitability import unsuited_generators
+from recoeval.workflow.systems import expand_systems
+from recoeval.workflow.zones import in_one_zone
 
 __all__ = [
     "Config",
@@ -172,8 +175,8 @@ class Config(Component):
 
 
 def json_schema() -> dict[str, Any]:
-    """Returns the JSON Schema of a configuration file, short forms included."""
-    schema = Config.model_json_schema()
+    """Returns the JSON Schema of a configuration file, short forms and plug-ins included."""
+    schema = with_types(Config, loadable_plugins()).model_json_schema()
     fields = schema["properties"]
     extends = {"type": ["string", "array"], "items": {"type": "string"}}
     fields["extends"] = {**extends, "description": "Files whose settings this one changes."}
@@ -309,18 +312,25 @@ def _name_problems(config: Config) -> Iterator[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A configuration with the places where it was written."""
+    """A configuration with the places where it was written.
+
+    Args:
+        config: with one generator for each system of lists.
+        document: what was written, and where.
+        written: the configuration before its systems were looked for.
+    """
 
     config: Config
     document: Document
+    written: Config
 
     def redacted(self) -> dict[str, Any]:
         """Returns the resolved configuration, values of the environment as written."""
-        return redacted(self.document, self.config.model_dump(mode="json", exclude_none=True))
+        return redacted(self.document, self.written.model_dump(mode="json", exclude_none=True))
 
     def stored_yaml(self) -> str:
         """Returns `redacted` as YAML that loads to the same from any folder."""
-        data = self.config.model_dump(mode="json", exclude_none=True)
+        data = self.written.model_dump(mode="json", exclude_none=True)
         return redacted_yaml(self.document, absolute_paths(data))
 
     def masked(self, data: Any) -> Any:
@@ -343,7 +353,7 @@ class Loaded:
 
     def located(self, error: RecoevalError) -> RecoevalError:
         """Returns an error with the place where the path of each problem was written."""
-        return error.located(lambda path: locate(self.document, path))
+        return error.located(partial(_locate, self.document))
 
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
@@ -378,37 +388,19 @@ def load_config(
     else:
         document = load_document(config, sets=sets, date=day)
     document = resolve_paths(document)
-    loaded = Loaded(_in_one_zone(validate(document, Config)), document)
+    written = in_one_zone(validate(document, with_types(Config, plugins_for(document))))
+    loaded = Loaded(written, document, written)
     with loaded.locating_errors():
+        loaded = replace(loaded, config=expand_systems(written))
         problems = config_problems(loaded.config, framed=framed)
         if problems:
             raise ConfigError(*problems)
     return loaded
 
 
-def _in_one_zone(config: Config) -> Config:
-    """Returns the configuration with the time zone of the log where other times name none."""
-    zone = _zone_of_log(config)
-    if zone is None:
-        return config
-    generators = {
-        name: each.in_zone(zone) if isinstance(each, Precomputed) else each
-        for name, each in config.generators.items()
-    }
-    items = config.items
-    if items is not None and items.timezone is None:
-        items = items.model_copy(update={"timezone": zone})
-    return config.model_copy(update={"generators": generators, "items": items})
-
-
-def _zone_of_log(config: Config) -> str | None:
-    """Returns the time zone of the log; None where nobody says, or the sides have two."""
-    own = None if config.interactions is None else config.interactions.timezone
-    if not isinstance(config.split, FileSplit):
-        return own
-    sides = (config.split.train, config.split.test)
-    zones = {side.timezone if "timezone" in side.model_fields_set else own for side in sides}
-    return zones.pop() if len(zones) == 1 else own
+def _locate(document: Document, path: str) -> str:
+    """Returns the origin of a path; a system is written where the entry of its lists is."""
+    return locate(document, re.sub(r"^(generators\.[^./]+)/.*", r"\1", path))
 
 
 def _day(date: datetime.date | str | None) -> datetime.date | None:

@@ -158,7 +158,7 @@ def _paths(config: Config) -> Iterator[tuple[str, str, bool]]:
     yield from ((name, path, False) for name, path in tables.items() if path)
     for name, generator in config.generators.items():
         if isinstance(generator, Precomputed):
-            yield f"lists[{name}]", generator.path, True
+            yield f"lists[{name}]", generator.in_fold(0).source, True
 
 
 def _queries(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ from recoeval.data.cloud import fingerprints, is_remote
 from recoeval.data.files import find_files
 from recoeval.workflow.config import Config
 from recoeval.workflow.logs import FRAME, Log
+from recoeval.workflow.systems import in_each_fold, key_of
 
 __all__ = ["list_inputs", "log_inputs"]
 
@@ -28,8 +29,8 @@ def log_inputs(config: Config, log: Log) -> list[dict[str, Any]]:
     Raises:
         DataError: a file is there no more, or the store refuses.
     """
-    roles = {role: path for role, path in log.sources.items() if path != FRAME}
-    return _inputs({**roles, **_tables(config)})
+    paths = {role: path for role, path in log.sources.items() if path != FRAME}
+    return _inputs([*paths.items(), *_tables(config).items()])
 
 
 def list_inputs(config: Config) -> list[dict[str, Any]]:
@@ -38,17 +39,17 @@ def list_inputs(config: Config) -> list[dict[str, Any]]:
     Raises:
         DataError: a file is there no more, or the store refuses.
     """
-    return _inputs(
-        {
-            f"generators.{name}": path
-            for name, generator in config.generators.items()
-            if (path := getattr(generator, "path", None)) is not None
-        }
-    )
+    roles = []
+    for name, generator in config.generators.items():
+        found = (getattr(each, "path", None) for each in in_each_fold(config, generator))
+        # The systems of an entry have the same files.
+        roles += [(f"generators.{key_of(name)}", path) for path in found if path is not None]
+    return _inputs(roles)
 
 
-def _inputs(roles: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [{"role": role, **facts} for role, path in roles.items() for facts in _files(path, role)]
+def _inputs(roles: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+    once = dict.fromkeys(roles)
+    return [{"role": role, **facts} for role, path in once for facts in _files(path, role)]
 
 
 def _tables(config: Config) -> dict[str, str]:

@@ -24,6 +24,7 @@ from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.config import Config, wanted_measures
 from recoeval.workflow.logs import require_times, sources_of
 from recoeval.workflow.suitability import misfits_of_generators
+from recoeval.workflow.systems import in_each_fold
 
 __all__ = ["find_misfits", "read_headers"]
 
@@ -54,13 +55,14 @@ def read_headers(config: Config) -> tuple[dict[str, pl.Schema], list[Problem]]:
         except ConfigError as error:
             problems += error.problems
     for name, generator in config.generators.items():
-        if isinstance(generator, Precomputed):
-            what = f"lists[{name}]"
+        what, place = f"lists[{name}]", f"generators.{name}"
+        for lists in reversed(in_each_fold(config, generator)):
+            if not isinstance(lists, Precomputed):
+                continue
             try:
-                schemas[what] = generator.read(what).collect_schema()
-                generator.built(what)
+                schemas[what] = lists.read(what).collect_schema()
+                lists.built(what)
             except ConfigError as error:
-                place = f"generators.{name}"
                 problems += [replace(each, path=f"{place}.{each.path}") for each in error.problems]
     if "interactions" in schemas:
         require_times(schemas["interactions"])

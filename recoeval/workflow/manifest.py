@@ -13,11 +13,12 @@ from importlib.metadata import version
 from typing import Any
 
 from recoeval.workflow.auditing import Outcome
-from recoeval.workflow.config import Loaded
+from recoeval.workflow.config import Config, Loaded
 from recoeval.workflow.fingerprints import list_inputs, log_inputs
 from recoeval.workflow.generating import Generating
 from recoeval.workflow.logs import Log
 from recoeval.workflow.notes import notes_of, notes_on_reuse
+from recoeval.workflow.plugins import plugin_of
 from recoeval.workflow.record import Record
 from recoeval.workflow.resources import peak_memory_mb
 from recoeval.workflow.store import COMPLETE, COUNTS, PARTIAL
@@ -48,7 +49,7 @@ def manifest_of(
         "finished": finished.isoformat(),
         "seconds": round((finished - record.started).total_seconds(), 3),
         "peak_memory_mb": _peak(record),
-        "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
+        "versions": _versions(config),
         "host": {
             "system": platform.platform(),
             "machine": platform.machine(),
@@ -77,6 +78,15 @@ def manifest_of(
         "audit": [finding.as_dict() for finding in outcome.findings],
         "health": dict(outcome.health),
     }
+
+
+def _versions(config: Config) -> dict[str, str]:
+    """Returns the versions of what made the numbers, packages of plug-ins included."""
+    found = {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+    for generator in config.generators.values():
+        plugin = plugin_of(generator)
+        found |= {} if plugin is None else plugin.distributions
+    return found
 
 
 def _peak(record: Record) -> float:

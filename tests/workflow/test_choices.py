@@ -46,7 +46,7 @@ def test_options_show_the_default_first() -> None:
 def test_defaults_are_as_yaml_has_them() -> None:
     assert "gap=0d" in explain("split", "time").options
     assert "test_start=null" in explain("split", "time").options
-    said = "path=..., columns={}, format=null, user_id_type=auto|int|text"
+    said = "path=..., systems=null, columns={}, format=null, user_id_type=auto|int|text"
     assert explain("generator", "precomputed").options.startswith(said)
     lines = explain("generator", "precomputed").lines
     assert [line.partition(":")[0] for line in lines if "required" in line] == ["path (required)"]
