@@ -59,11 +59,10 @@ def funnel_table(
         KeyError: a generator that `found` or `lengths` lacks.
     """
     first = _first(stages, found, population)
-    owners: dict[str, Bools | None] = {ALL: None}
+    told = {ALL: list(_steps(first, None, population))}
     for channel, k in channels.items():
-        owners[channel] = np.zeros(len(population.query_of), np.bool_)
-        owners[channel][within(found[channel], k)] = True  # type: ignore[index]
-    told = {channel: list(_steps(first, own, population)) for channel, own in owners.items()}
+        own = _flags(found[channel], k, population)
+        told[channel] = list(_steps(first, own, population))
     counted = {} if candidates is None else candidates.counts
     rows = []
     for place, stage in enumerate(stages):
@@ -74,8 +73,7 @@ def funnel_table(
                 known = counted.get((place, channel, part.bucket_by, part.bucket))
                 keys = (stage.name, stage.generator, stage.k, channel, part.bucket_by, part.bucket)
                 sizes = (len(part.queries), part.user_count)
-                k = stage.k if channel == ALL else None
-                numbers = steps[place].numbers(part, k)
+                numbers = steps[place].numbers(part, stage.k if channel == ALL else None)
                 rows.append((fold, *keys, *sizes, *numbers, *_shares(slots, known)))
     return pl.DataFrame(rows, schema=FUNNEL_SCHEMA, orient="row")
 
@@ -152,9 +150,13 @@ def _first(
     stages: Sequence[Stage], found: Mapping[str, pl.DataFrame], population: Population
 ) -> list[Bools]:
     """Returns for each stage whether each relevant pair is in its first k."""
-    flags = [np.zeros(len(population.query_of), np.bool_) for _ in stages]
-    for own, stage in zip(flags, stages, strict=True):
-        own[within(found[stage.generator], stage.k)] = True
+    return [_flags(found[stage.generator], stage.k, population) for stage in stages]
+
+
+def _flags(found: pl.DataFrame, k: int, population: Population) -> Bools:
+    """Returns whether each relevant pair is at a rank up to K."""
+    flags = np.zeros(len(population.query_of), np.bool_)
+    flags[within(found, k)] = True
     return flags
 
 
@@ -176,8 +178,8 @@ def _shares(
     """Returns candidates, kept and exposed."""
     if known is None:
         return slots, None, None
-    shares = (
-        part / known.items if known.items and part is not None else None
-        for part in (known.kept, known.exposed)
-    )
-    return known.items, *shares
+    return known.items, _share(known.kept, known.items), _share(known.exposed, known.items)
+
+
+def _share(part: int | None, whole: int) -> float | None:
+    return part / whole if whole and part is not None else None
