@@ -174,7 +174,6 @@ WHAT_IF_SCHEMA: Final = {
 
 # FUNNEL and FUNNEL_LOST: what becomes of relevant pairs from one stage to the next.
 STAGE: Final = "stage"
-CHANNEL: Final = "channel"
 SURVIVED: Final = "survived"
 HIT_SURVIVAL: Final = "hit_survival"
 LOST: Final = "lost"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -16,12 +16,17 @@ from recoeval.analysis.verdict import Verdict, check_constraints
 from recoeval.columns import (
     BUCKET,
     BUCKET_BY,
+    CHANNELS_SCHEMA,
     FOLD,
+    FUNNEL_SCHEMA,
     GENERATOR,
     LOSS_SCHEMA,
+    MERGE,
     METRIC,
+    OVERLAP_SCHEMA,
     STATISTIC,
     VALUE,
+    WHAT_IF_SCHEMA,
 )
 from recoeval.data.ordering import starts_of
 from recoeval.errors import ConfigError, Problem, did_you_mean
@@ -29,7 +34,13 @@ from recoeval.metrics.base import Measure, parse_metric
 
 __all__ = ["Evaluation", "by_generator", "merge_folds"]
 
-_TABLES = ("summary", "per_query", "hits", "loss")
+_TABLES: Final = (
+    *("summary", "per_query", "hits", "lost_pairs", "loss"),
+    *("channels", "overlap", "what_if", "funnel"),
+)
+"""What has rows of its own for each fold."""
+_OF_SEVERAL: Final = ("channels", "overlap", "what_if", "funnel")
+"""Of these, what tells of several generators at once."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,6 +59,10 @@ class Evaluation:
         baselines: generators that only constraints which name them bind.
         lost_pairs: LOST as a plan: most relevant pairs are in it, and it is seldom read.
         loss: LOSS: relevant pairs by cause, for each bucket and K.
+        channels: CHANNELS: what each channel of a merge or group adds, and its slots.
+        overlap: OVERLAP: how much of two channels is the same.
+        what_if: WHAT_IF: recall of a merge with other slots for a channel.
+        funnel: FUNNEL: what becomes of relevant pairs from stage to stage.
     """
 
     summary: pl.DataFrame
@@ -60,6 +75,10 @@ class Evaluation:
     baselines: tuple[str, ...] = ()
     lost_pairs: pl.LazyFrame = field(default_factory=pl.LazyFrame)
     loss: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOSS_SCHEMA))
+    channels: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=CHANNELS_SCHEMA))
+    overlap: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=OVERLAP_SCHEMA))
+    what_if: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=WHAT_IF_SCHEMA))
+    funnel: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FUNNEL_SCHEMA))
 
     def __repr__(self) -> str:
         labels = ", ".join(measure.label for measure in self.measures)
@@ -89,9 +108,9 @@ class Evaluation:
         """Returns the results of the other generators."""
         if not generators:
             return self
-        others = ~pl.col(GENERATOR).is_in(list(generators))
         tables: dict[str, Any] = {
-            name: getattr(self, name).filter(others) for name in (*_TABLES, "lost_pairs")
+            name: _without(getattr(self, name), generators, whole=name in _OF_SEVERAL)
+            for name in _TABLES
         }
         lists = self.counts.get("lists", {})
         left = {name: counts for name, counts in lists.items() if name not in generators}
@@ -178,6 +197,24 @@ def by_generator(per_query: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         yield str(name), per_query.slice(start, length)
 
 
+def _without(table: Any, generators: Collection[str], *, whole: bool) -> Any:
+    """Returns the rows of other generators.
+
+    Args:
+        table: with a column generator.
+        generators: whose rows leave.
+        whole: whether those of all that they are told with leave as well: their groups, or,
+            where there are none, everything.
+    """
+    own = pl.col(GENERATOR).is_in(list(generators))
+    if not whole:
+        return table.filter(~own)
+    if MERGE in table.columns:
+        named = table.filter(own)[MERGE].unique()
+        return table.filter(~pl.col(MERGE).is_in(named.implode()))
+    return table.filter(~own.any())
+
+
 def merge_folds(parts: Sequence[Evaluation]) -> Evaluation:
     """Returns the results of several folds as one.
 
@@ -202,10 +239,7 @@ def merge_folds(parts: Sequence[Evaluation]) -> Evaluation:
         for name, labels in part.buckets.items():
             buckets[name] = tuple(dict.fromkeys((*buckets.get(name, ()), *labels)))
     definitions = [part.definitions for part in parts]
-    tables = {
-        name: pl.concat([getattr(part, name) for part in parts])
-        for name in ("summary", "per_query", "hits", "lost_pairs", "loss")
-    }
+    tables = {name: pl.concat([getattr(part, name) for part in parts]) for name in _TABLES}
     return replace(
         first,
         **tables,

@@ -33,9 +33,9 @@ def results_document(results: Results) -> dict[str, Any]:
     Returns:
         recoeval, name, run_id, path and times (null where there are none); given, splits, roles,
         truth, lists, relevant_items; measures, summary (one object a number), folds (spread over
-        several), loss (counts by cause), buckets; verdict (outcome, exit_code, constraints,
-        checks); audit (one object a finding), health (records by table); definitions, notes;
-        misses if a sample was asked for.
+        several), loss (counts by cause), channels, overlap, what_if, funnel (one object a row),
+        buckets; verdict (outcome, exit_code, constraints, checks); audit (one object a finding),
+        health (records by table); definitions, notes; misses if a sample was asked for.
     """
     facts, evaluation = results.facts, results.evaluation
     verdict = {"exit_code": results.verdict.exit_code, **results.verdict.as_dict()}
@@ -53,6 +53,10 @@ def results_document(results: Results) -> dict[str, Any]:
         "summary": evaluation.summary.to_dicts(),
         "folds": evaluation.folds.to_dicts(),
         "loss": evaluation.loss.to_dicts(),
+        "channels": evaluation.channels.to_dicts(),
+        "overlap": evaluation.overlap.to_dicts(),
+        "what_if": evaluation.what_if.to_dicts(),
+        "funnel": evaluation.funnel.to_dicts(),
         "verdict": verdict,
         "audit": list(facts.get("audit", ())),
         "health": facts.get("health", {}),

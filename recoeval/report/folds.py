@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
@@ -24,7 +25,7 @@ from recoeval.columns import (
 from recoeval.report.numbers import FEW_NOTE, Shown, is_marked, size_of
 from recoeval.report.values import Column, Group, Rate, Row, Table
 
-__all__ = ["fold_tables", "in_order", "means_over_folds"]
+__all__ = ["add_folds", "fold_tables", "in_order", "means_over_folds"]
 
 _KEYS: Final = (GENERATOR, BUCKET_BY, BUCKET, METRIC, STATISTIC)
 MEAN: Final = "mean"
@@ -48,6 +49,26 @@ def means_over_folds(summary: pl.DataFrame, folds: pl.DataFrame) -> pl.DataFrame
             pl.lit(False).alias(TOO_FEW_USERS),
         )
     )
+
+
+def add_folds(rows: pl.DataFrame, keys: Sequence[str], means: Sequence[str]) -> pl.DataFrame:
+    """Returns one row a key: the means over the folds that have a value, and sums of all counts.
+
+    Args:
+        rows: a table with a column fold.
+        keys: columns that say what a row is about.
+        means: columns of means; all others are counts.
+
+    Example:
+        >>> rows = pl.DataFrame({"fold": [0, 1], "of": "a", "hits": [1, 2], "recall": [0.25, 0.75]})
+        >>> add_folds(rows, ["of"], ["recall"]).rows()
+        [('a', 3, 0.5)]
+    """
+    counts = [name for name in rows.columns if name not in (FOLD, *keys, *means)]
+    known = pl.col(counts).count() > 0
+    sums = pl.when(known).then(pl.col(counts).sum())
+    added = rows.group_by(keys, maintain_order=True).agg(sums, pl.col(means).mean())
+    return added.select(name for name in rows.columns if name != FOLD)
 
 
 def in_order(rows: pl.DataFrame, *names: str) -> pl.DataFrame:

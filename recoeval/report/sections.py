@@ -13,6 +13,7 @@ from recoeval.analysis.summary import ALL
 from recoeval.analysis.verdict import Verdict
 from recoeval.columns import BUCKET_BY, FOLD, GENERATOR, METRIC, RELEVANT, STATISTIC, VALUE
 from recoeval.metrics import Measure
+from recoeval.report.channels import channel_sections
 from recoeval.report.findings import finding_table, findings_line
 from recoeval.report.folds import fold_tables, means_over_folds
 from recoeval.report.health import health_tables
@@ -146,6 +147,8 @@ def _numbers(results: Results, *, full: bool) -> Iterator[Section | None]:
         yield from _losses(results, summary, full=full)
     if results.misses is not None:
         yield miss_section(results.misses, results.depth)
+    names = _by_importance(results, summary)
+    yield from channel_sections(evaluation, names if full else names[:1], lead, full=full)
     if lead is not None:
         some = some_shown(measures, lead, verdict, full=full)
         by_bucket = replace(some, interval=count == 1)
@@ -162,9 +165,14 @@ def _losses(results: Results, summary: pl.DataFrame, *, full: bool) -> Iterator[
         pl.col(METRIC) == CEILING, pl.col(BUCKET_BY) == ALL, pl.col(STATISTIC) == "macro"
     )
     yield loss_table(loss, k, dict(rows.select(GENERATOR, VALUE).iter_rows()))
-    constrained = [check.bucket_by for check in results.verdict.checks]
-    names = sorted(names_of_users(summary), key=lambda name: name not in constrained)
+    names = _by_importance(results, summary)
     yield from loss_tables_by_bucket(loss, k, names if full else names[:1], full=full)
+
+
+def _by_importance(results: Results, summary: pl.DataFrame) -> list[str]:
+    """Returns the names of the buckets of queries, those with a constraint first."""
+    constrained = [check.bucket_by for check in results.verdict.checks]
+    return sorted(names_of_users(summary), key=lambda name: name not in constrained)
 
 
 def _verdict(results: Results) -> Paragraph | None:

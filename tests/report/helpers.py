@@ -2,7 +2,14 @@
 
 import polars as pl
 
-from recoeval.columns import LOSS_SCHEMA, SUMMARY_SCHEMA
+from recoeval.columns import (
+    CHANNELS_SCHEMA,
+    FUNNEL_SCHEMA,
+    LOSS_SCHEMA,
+    OVERLAP_SCHEMA,
+    SUMMARY_SCHEMA,
+    WHAT_IF_SCHEMA,
+)
 
 
 def loss_of(counts: dict[tuple[str, str, str], tuple[int, ...]], k: int | None) -> pl.DataFrame:
@@ -33,3 +40,48 @@ def summary_of(*rows: tuple[int, str, str, str, str, str, int, float | None]) ->
         for fold, generator, bucket_by, bucket, metric, statistic, users, value in rows
     ]
     return pl.DataFrame(full, schema=SUMMARY_SCHEMA)
+
+
+def channels_of(
+    *rows: tuple[str, str, str, str, int, int, int, int, int | None, float, float, float, float],
+    users: int = 600,
+    served: int = 600,
+) -> pl.DataFrame:
+    """CHANNELS from (merge, generator, bucket_by, bucket, k, queries, hits, exclusive_hits, slots,
+    recall, union_recall, leave_one_out, shapley)."""
+    full = [
+        (0, *keys, k, queries, users, *rest, served, rest[3] * users / served)
+        for *keys, k, queries, hits, exclusive, slots, recall, union, alone, shapley in rows
+        for rest in [(hits, exclusive, slots, recall, union, alone, shapley)]
+    ]
+    return pl.DataFrame(full, schema=CHANNELS_SCHEMA, orient="row")
+
+
+def overlap_of(*rows: tuple[str, str, str, int, int, float | None]) -> pl.DataFrame:
+    """OVERLAP from (merge, generator, other, k, other_k, jaccard)."""
+    full = [
+        (0, merge, one, other, "all", "all", k, other_k, jaccard, 600)
+        for merge, one, other, k, other_k, jaccard in rows
+    ]
+    return pl.DataFrame(full, schema=OVERLAP_SCHEMA, orient="row")
+
+
+def what_if_of(*rows: tuple[str, str, str, float, int, float, float]) -> pl.DataFrame:
+    """WHAT_IF from (merge, generator, change, slots, hits, recall, delta)."""
+    full = [
+        (0, *keys, "all", "all", 600, 600, *rest)
+        for *keys, a, b, c, d in rows
+        for rest in [(a, b, c, d)]
+    ]
+    return pl.DataFrame(full, schema=WHAT_IF_SCHEMA, orient="row")
+
+
+def funnel_of(
+    *rows: tuple[str, str, int, str, str, str, int, int, float, float | None, int, int],
+    precision: float | None = 0.25,
+    candidates: tuple[int | None, float | None, float | None] = (6000, 0.25, None),
+) -> pl.DataFrame:
+    """FUNNEL from (stage, generator, k, channel, bucket_by, bucket, relevant, survived, recall,
+    hit_survival, lost, inserted)."""
+    full = [(0, *row[:6], 600, 600, *row[6:], precision, *candidates) for row in rows]
+    return pl.DataFrame(full, schema=FUNNEL_SCHEMA, orient="row")

@@ -33,6 +33,10 @@ KEYS = [
     "summary",
     "folds",
     "loss",
+    "channels",
+    "overlap",
+    "what_if",
+    "funnel",
     "verdict",
     "audit",
     "health",
@@ -65,6 +69,8 @@ def test_audit_health_loss_and_misses(results: Results) -> None:
     assert read["audit"] == results.facts["audit"]
     assert read["health"] == results.facts["health"]
     assert read["loss"] == results.evaluation.loss.to_dicts()
+    for name in ("channels", "overlap", "what_if", "funnel"):
+        assert read[name] == getattr(results.evaluation, name).to_dicts()
     assert read["folds"] == []
     assert "misses" not in read
     misses = pl.DataFrame({"query_id": ["a"], "rank": [None], "cause": ["cold_item"]})
