@@ -23,6 +23,7 @@ from recoeval.columns import (
     LOSS_SCHEMA,
     MERGE,
     METRIC,
+    OTHER,
     OVERLAP_SCHEMA,
     STATISTIC,
     VALUE,
@@ -209,6 +210,8 @@ def _without(table: Any, generators: Collection[str], *, whole: bool) -> Any:
     own = pl.col(GENERATOR).is_in(list(generators))
     if not whole:
         return table.filter(~own)
+    if OTHER in table.columns:
+        own |= pl.col(OTHER).is_in(list(generators))
     if MERGE in table.columns:
         named = table.filter(own)[MERGE].unique()
         return table.filter(~pl.col(MERGE).is_in(named.implode()))

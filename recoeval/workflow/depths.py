@@ -10,10 +10,16 @@ from recoeval.generators.merge import Merge
 from recoeval.workflow.config import Config
 from recoeval.workflow.funnelstages import deepest_k
 
-__all__ = ["Depth", "asked_by_others", "depths_of", "read_by_others", "sources_of", "variants_of"]
-
-_ENDLESS = 1 << 40
-"""Longer than any list."""
+__all__ = [
+    "Depth",
+    "asked_by_others",
+    "depths_of",
+    "read_by_others",
+    "size_of",
+    "slots_of",
+    "sources_of",
+    "variants_of",
+]
 
 Variant = tuple[str, str, Merge]
 """The channel that is changed, how ("dropped", "+100"), and the merge that it makes."""
@@ -46,9 +52,8 @@ def depths_of(config: Config, order: Sequence[str], base: int) -> dict[str, Dept
     for name in order:
         generator = config.generators[name]
         if isinstance(generator, Merge):
-            own.append({channel: quota or base for channel, quota in generator.quotas.items()})
-            bound = generator.length(_ENDLESS)
-            scored[name] = base if bound == _ENDLESS else max(base, bound)
+            own.append(slots_of(generator, base))
+            scored[name] = max(base, size_of(generator, base))
     for depths in own:
         for name, depth in depths.items():
             scored[name] = max(scored[name], depth)
@@ -60,6 +65,30 @@ def depths_of(config: Config, order: Sequence[str], base: int) -> dict[str, Dept
             for source, depth in reader.reads(length).items():
                 made[source] = max(made[source], depth)
     return {name: Depth(scored[name], made[name]) for name in order}
+
+
+def size_of(merge: Merge, k: int) -> int:
+    """Returns how long the lists of a merge are: as its budget says, else K.
+
+    Args:
+        merge: the merge.
+        k: the largest K.
+    """
+    quotas = merge.quotas.values()
+    bounded = merge.total is not None or None not in quotas
+    return merge.length(
+        max(merge.total or 0, sum(quota or 0 for quota in quotas)) if bounded else k
+    )
+
+
+def slots_of(merge: Merge, k: int) -> dict[str, int]:
+    """Returns how deep each channel of a merge counts: its quota, else the merge's total, else K.
+
+    Args:
+        merge: the merge.
+        k: the largest K.
+    """
+    return {channel: quota or merge.total or k for channel, quota in merge.quotas.items()}
 
 
 def sources_of(generator: Generator) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from recoeval.analysis.evaluator import Evaluator
 from recoeval.workflow.auditing import Outcome, Part, examine
 from recoeval.workflow.config import Loaded, load_config, wanted_measures
+from recoeval.workflow.contributions import contributions_of
 from recoeval.workflow.generating import Generating, judge
 from recoeval.workflow.listcache import open_cache
 from recoeval.workflow.logs import Fold, Log, open_log
@@ -99,5 +101,7 @@ def _fold(log: Log, fold: Fold, generating: Generating, record: Record) -> Part:
     with record.stage("summary") as stage:
         evaluation = work.summarise(channels)
         stage.rows = evaluation.per_query.height
+    with record.stage("channels"):
+        evaluation = replace(evaluation, **contributions_of(work, channels))
     with record.stage("audit"):
         return Part(prepared, evaluation, *examine(log, work, channels, evaluation))

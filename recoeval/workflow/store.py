@@ -38,6 +38,8 @@ RECOMMENDATIONS = "recommendations"
 BEYOND = "cache/beyond"
 """Rows of stored lists below where they end, which only merges and the test for ties read."""
 SHELVES = ".lists"
+OF_CHANNELS = ("channels", "overlap", "what_if", "funnel")
+"""Tables of a run that has several channels, merges or a funnel."""
 COMPLETE = "complete"
 PARTIAL = "partial"
 """Status of a run in which a generator failed, and others did not."""
@@ -98,6 +100,26 @@ class Run:
     def loss(self) -> pl.DataFrame:
         """LOSS, relevant items by cause, one row a generator, bucket and K."""
         return self.evaluation.loss
+
+    @property
+    def channels(self) -> pl.DataFrame:
+        """CHANNELS, what each channel adds to the recall of all of them, by bucket and K."""
+        return self.evaluation.channels
+
+    @property
+    def overlap(self) -> pl.DataFrame:
+        """OVERLAP, how much of two channels' lists is the same."""
+        return self.evaluation.overlap
+
+    @property
+    def what_if(self) -> pl.DataFrame:
+        """WHAT_IF, merges without a channel, and with more slots for it."""
+        return self.evaluation.what_if
+
+    @property
+    def funnel(self) -> pl.DataFrame:
+        """FUNNEL, what each stage keeps and loses."""
+        return self.evaluation.funnel
 
     @property
     def folds(self) -> pl.DataFrame:
@@ -200,6 +222,10 @@ class RunDirectory:
         write_table(self.path / f"{LOST}/part-00000.parquet", evaluation.lost)
         write_table(self.path / LOSS, evaluation.loss)
         write_table(self.path / SUMMARY, evaluation.summary)
+        for name in OF_CHANNELS:
+            table = getattr(evaluation, name)
+            if table.height:
+                write_table(self.path / f"{name}.parquet", table)
         write_file(self.path / CONSTRAINTS, lambda file: file.write(_json(verdict.as_dict())))
 
     def finish(
@@ -250,6 +276,7 @@ def open_run(path: str | Path) -> Run:
             tuple(manifest["baselines"]),
             _read_table(folder, f"{LOST}/*.parquet").lazy(),
             _read_table(folder, LOSS),
+            **_of_channels(folder),
         )
     except KeyError as error:
         raise DataError(Problem(f"has no {error}", str(folder / MANIFEST))) from error
@@ -273,6 +300,15 @@ def _read_json(folder: Path, name: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise DataError(Problem("is no JSON object", str(file)))
     return content
+
+
+def _of_channels(folder: Path) -> dict[str, pl.DataFrame]:
+    """Returns the tables of channels that the run has: one without rows is no file."""
+    return {
+        name: _read_table(folder, f"{name}.parquet")
+        for name in OF_CHANNELS
+        if (folder / f"{name}.parquet").exists()
+    }
 
 
 def _verdict(content: Mapping[str, Any], file: Path) -> Verdict:
