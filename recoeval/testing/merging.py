@@ -104,7 +104,7 @@ def _by_sum(
     givers: dict[Id, tuple[float, str, int]] = {}
     listed: list[tuple[str, Id]] = []
     for name in rules.channels:
-        part = lists.get(name, [])[: rules.quotas.get(name, rules.total or k)]
+        part = lists.get(name, [])[: rules.quotas.get(name, rules.total or 500)]
         for rank, (item, value) in enumerate(_values(part, rules), 1):
             added = rules.weights.get(name, 1.0) * value
             sums[item] = sums.get(item, 0.0) + added

@@ -106,13 +106,26 @@ def test_reading_deeper_changes_nothing(given_):
     assert first.duplicates == second.duplicates
 
 
-@given(inputs(methods=("quota", "round_robin")), st.integers(1, 8))
+@given(inputs(), st.integers(1, 8))
 def test_the_first_items_of_a_longer_list_are_the_shorter_list(given_, more):
     merge, lists, k = given_
     longer = merge_lists(frames(lists), merge, k + more).lists
     assert_frame_equal(
         merge_lists(frames(lists), merge, k).lists, longer.filter(pl.col("rank") <= k)
     )
+
+
+@pytest.mark.parametrize("method", ["weighted", "rrf"])
+def test_without_quota_and_total_the_first_500_take_part(method):
+    lists = {"a": {1: [(item, -float(item)) for item in range(600)]}, "b": {1: [(550, 1.0)]}}
+    merge = Merge(method=method, channels={"a": None, "b": None})
+    rows = merge_lists(frames(lists), merge, 1000).lists
+    # 550 is b's alone: in a's list it stands too deep.
+    assert set(rows["item_id"]) == {*range(500), 550}
+    assert rows.filter(pl.col("item_id") == 550)["channel"].to_list() == ["b"]
+    own = {name: by_query[1] for name, by_query in lists.items()}
+    expected, _ = merge_of(own, rules_of(merge), 1000)
+    assert rows.select("item_id", "score").rows() == [row[:2] for row in expected]
 
 
 @given(inputs(), st.integers(0, 5))

@@ -188,7 +188,7 @@ class TestReads:
         merge = Merge(method="rrf", channels={"als": 300, "popular": None}, total=50)
         assert merge.reads(10) == merge.reads(1000) == {"als": 300, "popular": 50}
         merge = Merge(method="weighted", channels={"als": 300, "popular": None})
-        assert merge.reads(10) == {"als": 300, "popular": 10}
+        assert merge.reads(10) == merge.reads(1000) == {"als": 300, "popular": 500}
 
     def test_the_length_of_the_list(self):
         assert Merge(channels={"a": 3, "b": 4}).length(100) == 7
