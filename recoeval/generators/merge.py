@@ -14,7 +14,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from recoeval import columns as c
-from recoeval.component import Component, Count, Number
+from recoeval.component import Component, Number
 from recoeval.errors import ConfigError, DataError, EngineError, Problem, did_you_mean, some
 from recoeval.generators.base import Fitted, Generator, Others, Train
 from recoeval.generators.combining import (
@@ -31,6 +31,11 @@ from recoeval.generators.combining import (
 __all__ = ["Channel", "Merge", "Merged", "Merging", "merge_lists"]
 
 Floats = NDArray[np.float64]
+
+_DEEPEST = 1_000_000
+
+Slots = Annotated[int, Strict(), Field(ge=1, le=_DEEPEST)]
+"""A number of items, as many as the deepest K at most."""
 
 Weight = Annotated[Number, Field(gt=0, le=1e100)]
 """A number above 0, so far below the largest one that no sum overflows."""
@@ -49,7 +54,7 @@ _USES: Mapping[str, tuple[str, ...]] = {
 class Channel(Component):
     """How a generator takes part in a merge: nothing, its quota alone, or a mapping."""
 
-    quota: Count | None = None
+    quota: Slots | None = None
     """Items: with quota and round_robin those that it gives at most, with weighted and rrf the
     first ones of its list, which take part. Default: no bound of its own."""
     weight: Weight | None = None
@@ -63,13 +68,13 @@ class Channel(Component):
     def _short_form(cls, value: Any) -> Any:
         if value is None:
             return {}
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _DEEPEST:
             return {"quota": value}
         if isinstance(value, Mapping | Channel):
             return value
-        shown = str(value).lower() if isinstance(value, bool) else repr(value)
-        text = "expected nothing, a quota (an integer >= 1) or {quota: , weight: , priority: }"
-        raise ValueError(f"{text}, got {shown}")
+        quota = f"a quota (an integer >= 1 and <= {_DEEPEST})"
+        text = f"expected nothing, {quota} or {{quota: , weight: , priority: }}"
+        raise ValueError(f"{text}, got {_shown(value)}")
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -78,8 +83,16 @@ class Channel(Component):
         """Returns the schema of the mapping or of the short forms."""
         whole = handler.resolve_ref_schema(handler(core_schema))
         about = whole.pop("description", "")
-        short = [{"type": "integer", "minimum": 1}, {"type": "null"}]
+        short = [{"type": "integer", "minimum": 1, "maximum": _DEEPEST}, {"type": "null"}]
         return {"anyOf": [whole, *short], "description": about}
+
+
+def _shown(value: object) -> str:
+    """Returns a value as YAML would have it, cut to a readable length."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"a number of {value.bit_length()} bits"
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 class Merge(Generator):
@@ -101,7 +114,7 @@ class Merge(Generator):
     normalised score. rrf: by the sum of weight / (constant + rank)."""
     channels: Annotated[dict[str, Channel], Field(min_length=1)]
     """Whose lists are merged, by name: {als: 300, popularity: 100}. A number is a quota."""
-    total: Count | None = None
+    total: Slots | None = None
     """Length of the merged list. Default: the sum of the quotas if all channels have one, else as
     long as is asked for. With weighted and rrf a channel without a quota takes part with as many
     items; without a total with its first 500."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import polars as pl
+from pydantic import Field, Strict
 
 from recoeval import columns as c
-from recoeval.component import Count
 from recoeval.errors import EngineError, Problem, some
 from recoeval.generators.base import Fitted, Generator, Others, Train
 
@@ -32,7 +32,7 @@ class Rerank(Generator):
     """Whose lists are ordered anew: the name of a generator."""
     by: str
     """Whose scores decide, highest first; ties by the rank before. The name of a generator."""
-    depth: Count = 500
+    depth: Annotated[int, Strict(), Field(ge=1, le=1_000_000)] = 500
     """How many items of each list take part, the first ones; default 500. Deeper ones are cut
     off."""
 

@@ -239,7 +239,7 @@ class TestOptions:
         assert stored["channels"] == {"a": {}, "b": {"quota": 3}, "c": {"quota": 4}}
         assert Merge.model_validate(stored) == merge
 
-    @pytest.mark.parametrize("value", [0, -1, 2.5, "many", True, False, [3]])
+    @pytest.mark.parametrize("value", [0, -1, 10**6 + 1, 10**40, 2.5, "many", True, False, [3]])
     def test_no_quota(self, value):
         with pytest.raises(ValidationError, match="expected nothing, a quota"):
             Merge.model_validate({"channels": {"a": value}})
@@ -249,10 +249,20 @@ class TestOptions:
             Merge.model_validate({"channels": {"a": False}})
         (problem,) = caught.value.errors()
         assert str(problem["ctx"]["error"]) == (
-            "expected nothing, a quota (an integer >= 1) or {quota: , weight: , priority: }, "
-            "got false"
+            "expected nothing, a quota (an integer >= 1 and <= 1000000) or "
+            "{quota: , weight: , priority: }, got false"
         )
         assert problem["loc"] == ("channels", "a")
+
+    @pytest.mark.parametrize(
+        ("value", "shown"),
+        [(10**5000, "a number of 16610 bits"), ("x" * 99, "'" + "x" * 59 + "...")],
+        ids=["number", "text"],
+    )
+    def test_long_values_are_cut(self, value, shown):
+        with pytest.raises(ValidationError) as caught:
+            Merge.model_validate({"channels": {"a": value}})
+        assert str(caught.value.errors()[0]["ctx"]["error"]).endswith(f", got {shown}")
 
     @pytest.mark.parametrize(
         "options",
@@ -263,6 +273,8 @@ class TestOptions:
             {"channels": {"a": {"weigth": 3}}},
             {"channels": {"a": {"priority": 1.5}}},
             {"channels": {"a": 1}, "total": 0},
+            {"channels": {"a": 1}, "total": 10**6 + 1},
+            {"channels": {"a": {"quota": 10**6 + 1}}},
             {"channels": {"a": 1}, "method": "sum"},
             {"method": "rrf", "channels": {"a": {"weight": 0}}},
             {"method": "rrf", "channels": {"a": {"weight": -1}}},
@@ -303,7 +315,10 @@ class TestOptions:
     def test_the_schema_shows_the_short_forms(self):
         schema = TypeAdapter(Merge).json_schema()
         channel = schema["$defs"]["Channel"]
-        assert channel["anyOf"][1:] == [{"type": "integer", "minimum": 1}, {"type": "null"}]
+        assert channel["anyOf"][1:] == [
+            {"type": "integer", "minimum": 1, "maximum": 1_000_000},
+            {"type": "null"},
+        ]
         assert set(channel["anyOf"][0]["properties"]) == set(Channel.model_fields)
         assert channel["anyOf"][0]["additionalProperties"] is False
         assert schema["properties"]["channels"]["additionalProperties"] == {
