@@ -1,0 +1,220 @@
+"""What channels add in whole runs: each number is worked by hand.
+
+Truth: 1: {30}, 2: {30, 50}, 3: {20}, 4: {20, 60}; lists are shown beside their channel.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import recoeval as rv
+from tests.workflow.test_pipeline import equal
+from tests.workflow.test_preparation import tiny_config
+
+A = {1: [30, 70, 71], 2: [50, 30], 3: [70, 20], 4: [60]}
+# User 1 has seen 20: it leaves, and 30 has rank 1.
+B = {1: [20, 30, 72], 2: [30, 71, 70], 4: [20, 60, 30]}
+
+
+def lists_in(folder: Path, name: str, lists: Mapping[int, Sequence[int]]) -> dict[str, Any]:
+    """Returns a generator of lists, the better an item the higher its score."""
+    rows = [
+        (user, item, 1.0 / rank)
+        for user, items in lists.items()
+        for rank, item in enumerate(items, start=1)
+    ]
+    path = folder / f"{name}.parquet"
+    pl.DataFrame(rows, ("user_id", "item_id", "score"), orient="row").write_parquet(path)
+    return {"type": "precomputed", "path": str(path)}
+
+
+def merged(folder: Path, **sections: Any) -> rv.Run:
+    base: dict[str, Any] = {
+        "generators": {
+            "a": lists_in(folder, "a", A),
+            "b": lists_in(folder, "b", B),
+            "merged": {"type": "merge", "channels": {"a": 1, "b": 2}},
+            "ranked": {"type": "rerank", "of": "merged", "by": "b"},
+        },
+        "k": [1, 2],
+        "what_if": [1],
+        "funnel": [
+            {"stage": "recall", "generator": "merged", "k": 3},
+            {"stage": "rank", "generator": "ranked", "k": 1},
+        ],
+    }
+    return rv.run(tiny_config(folder, **{**base, **sections}))
+
+
+def stored(run: rv.Run, name: str) -> dict[int, list[int]]:
+    rows = pl.read_parquet(run.path / "recommendations" / name / "*.parquet")
+    lists = rows.sort("query_id", "rank").group_by("query_id", maintain_order=True)
+    return {query: own["item_id"].to_list() for (query,), own in lists}
+
+
+def overall(table: pl.DataFrame, **keys: Any) -> pl.DataFrame:
+    return table.filter(bucket_by="all", **keys)
+
+
+def test_lists_of_merges_and_reranks(tmp_path: Path) -> None:
+    run = merged(tmp_path, output={"recommendations": True})
+    # The first of a, then two of b that a did not give.
+    assert stored(run, "merged") == {
+        1: [30, 72],
+        2: [50, 30, 71],
+        3: [70],
+        4: [60, 20, 30],
+    }
+    # By the score of b: 72 has 1/3 and 30 has 1/2; what b lacks comes last.
+    assert stored(run, "ranked") == {1: [30, 72], 2: [30, 71], 3: [70], 4: [20, 60]}
+    # Files are where they were.
+    assert sorted(path.name for path in (run.path / "recommendations").iterdir()) == [
+        "merged",
+        "ranked",
+    ]
+    assert not (run.path / ".lists").exists()
+
+
+def test_contributions(tmp_path: Path) -> None:
+    found = overall(merged(tmp_path).channels, merge="merged")
+    # Within its quota a has 1:30, 2:50, 4:60; b has 1:30, 2:30, 4:20 and 4:60.
+    assert found.select("generator", "k", "hits", "exclusive_hits", "slots").rows() == [
+        ("a", 1, 3, 1, 4),
+        ("b", 2, 4, 2, 6),
+    ]
+    a, b = found.rows(named=True)
+    assert a["union_recall"] == b["union_recall"] == pytest.approx((1 + 1 + 0 + 1) / 4)
+    assert a["recall"] == pytest.approx((1 + 1 / 2 + 0 + 1 / 2) / 4)
+    assert b["recall"] == pytest.approx((1 + 1 / 2 + 0 + 1) / 4)
+    # 1:30 and 4:60 are found by both.
+    assert a["shapley"] == pytest.approx((1 / 2 + 1 / 2 + 0 + 1 / 4) / 4)
+    assert b["shapley"] == pytest.approx((1 / 2 + 1 / 2 + 0 + 3 / 4) / 4)
+    assert a["leave_one_out"] == pytest.approx((0 + 1 / 2 + 0 + 0) / 4)
+    assert b["leave_one_out"] == pytest.approx((0 + 1 / 2 + 0 + 1 / 2) / 4)
+    assert (a["served_users"], b["served_users"]) == (4, 3)
+    assert b["recall_served"] == pytest.approx((1 + 1 / 2 + 1) / 3)
+
+
+def test_all_generators_are_a_group_of_their_own(tmp_path: Path) -> None:
+    run = merged(tmp_path)
+    found = overall(run.channels, merge="all")
+    assert found.select("generator", "k").rows() == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+    # A baseline is no channel of ours.
+    alone = merged(tmp_path, baselines=["b"])
+    assert alone.channels["merge"].unique().to_list() == ["merged"]
+
+
+def test_overlap(tmp_path: Path) -> None:
+    found = overall(merged(tmp_path).overlap)
+    assert found.select("merge", "generator", "other", "k", "other_k", "queries").rows() == [
+        ("merged", "a", "b", 1, 2, 4),
+        ("all", "a", "b", 2, 2, 4),
+    ]
+    # {30} and {30, 72}; {50} and {30, 71}; {70} and none; {60} and {20, 60}.
+    assert found["jaccard"][0] == pytest.approx((1 / 2 + 0 + 0 + 1 / 2) / 4)
+    # {30, 70} and {30, 72}; {50, 30} and {30, 71}; {70, 20} and none; {60} and {20, 60}.
+    assert found["jaccard"][1] == pytest.approx((1 / 3 + 1 / 3 + 0 + 1 / 2) / 4)
+
+
+def test_what_if(tmp_path: Path) -> None:
+    found = overall(merged(tmp_path).what_if)
+    rows = {
+        (row["generator"], row["change"]): (row["hits"], row["slots"], row["recall"])
+        for row in found.rows(named=True)
+    }
+    plain = (5, 9 / 4, (1 + 1 + 0 + 1) / 4)
+    assert rows == {
+        ("a", "as configured"): plain,
+        # b alone: {30, 72}, {30, 71}, {}, {20, 60}.
+        ("a", "dropped"): (4, 6 / 4, pytest.approx((1 + 1 / 2 + 0 + 1) / 4)),
+        # {30, 70, 72}, {50, 30, 71, 70}, {70, 20}, {60, 20, 30}.
+        ("a", "+1"): (6, 12 / 4, 1.0),
+        ("b", "as configured"): plain,
+        ("b", "dropped"): (3, 4 / 4, pytest.approx((1 + 1 / 2 + 0 + 1 / 2) / 4)),
+        # {30, 72}, {50, 30, 71, 70}, {70}, {60, 20, 30}.
+        ("b", "+1"): (5, 10 / 4, plain[2]),
+    }
+
+
+def test_nothing_is_tried_where_nothing_is_asked(tmp_path: Path) -> None:
+    run = merged(tmp_path, what_if=[])
+    assert run.what_if["change"].unique().sort().to_list() == ["as configured", "dropped"]
+
+
+def test_funnel(tmp_path: Path) -> None:
+    found = overall(merged(tmp_path).funnel, channel="all")
+    columns = ("stage", "k", "relevant", "survived", "lost", "inserted", "candidates")
+    assert found.select(columns).rows() == [
+        ("recall", 3, 6, 5, 1, 0, 9),
+        # 30, 30, 70, 20.
+        ("rank", 1, 6, 3, 2, 0, 4),
+    ]
+    assert found["recall"].to_list() == pytest.approx([3 / 4, (1 + 1 / 2 + 0 + 1 / 2) / 4])
+    assert found["precision"].to_list() == pytest.approx([5 / 3 / 4, 3 / 4])
+    assert found["kept"].to_list() == [pytest.approx(4 / 9), None]
+
+
+def test_bounds_of_stages_are_constraints(tmp_path: Path) -> None:
+    run = merged(
+        tmp_path,
+        funnel=[
+            {"stage": "recall", "generator": "merged", "k": 3, "min_recall": 0.7},
+            {"stage": "rank", "generator": "ranked", "k": 1, "min_precision": 0.9},
+        ],
+    )
+    assert [(row[0], row[2]) for row in run.verdict.outcomes] == [
+        ("recall@3 >= 0.7", "merged"),
+        ("precision@1 >= 0.9", "ranked"),
+    ]
+    assert run.value("recall@3", "merged") == pytest.approx(3 / 4)
+    assert run.value("precision@1", "ranked") == pytest.approx(3 / 4)
+
+
+def test_exposures_say_which_candidates_were_shown(tmp_path: Path) -> None:
+    run = merged(tmp_path, exposures={"where": "event = 'click'"})
+    found = overall(run.funnel, channel="all")
+    assert found["exposed"].null_count() == 0
+
+
+def test_an_opened_run_has_the_same_tables(tmp_path: Path) -> None:
+    run = merged(tmp_path)
+    again = rv.open_run(run.path)
+    assert equal(again, run)
+    for name in ("channels", "overlap", "what_if", "funnel"):
+        assert getattr(run, name).height
+        assert getattr(again, name).equals(getattr(run, name)), name
+
+
+def test_a_run_of_one_channel_has_none(tmp_path: Path) -> None:
+    run = rv.run(tiny_config(tmp_path))
+    for opened in (run, rv.open_run(run.path)):
+        for name in ("channels", "overlap", "what_if", "funnel"):
+            assert getattr(opened, name).is_empty(), name
+    assert not list(run.path.glob("channels*"))
+
+
+def test_blocks_of_queries_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from recoeval.workflow import scoring
+
+    run = merged(tmp_path)
+    monkeypatch.setattr(scoring, "SHELVED_AT_ONCE", 1)
+    again = merged(tmp_path)
+    assert equal(again, run)
+    for name in ("channels", "overlap", "what_if", "funnel"):
+        assert getattr(again, name).equals(getattr(run, name)), name
+
+
+def test_a_merge_changes_no_number_of_its_channels(tmp_path: Path) -> None:
+    """Lists that merges read deeper are looked at as deep as before."""
+    generators: dict[str, Any] = {"popularity": None, "als": {"factors": 2, "iterations": 2}}
+    plain = rv.run(tiny_config(tmp_path, generators=generators, metrics=["recall@all", "ndcg"]))
+    more = {"merged": {"type": "merge", "channels": {"als": 1, "popularity": 1}}}
+    run = rv.run(
+        tiny_config(tmp_path, generators={**generators, **more}, metrics=["recall@all", "ndcg"])
+    )
+    for table in ("summary", "per_query", "hits", "lost", "loss"):
+        own = getattr(run, table).filter(pl.col("generator") != "merged")
+        assert own.equals(getattr(plain, table)), table
