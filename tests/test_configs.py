@@ -84,9 +84,9 @@ def shown(data: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
             for key, generator in value.items():
                 kind = (generator or {}).get("type", key)
                 yield from shown(generator or {}, f"generators[{kind}].")
-        elif path == "buckets":
-            for bucket in value.values():
-                yield from shown(bucket, "buckets.*.")
+        elif path in ("buckets", "generators[merge].channels"):
+            for each in value.values():
+                yield from shown(each if isinstance(each, dict) else {}, f"{path}.*.")
         elif path == "constraints":
             for constraint in value:
                 if isinstance(constraint, dict):
