@@ -9,7 +9,7 @@ import polars as pl
 
 from recoeval.analysis.results import Evaluation
 from recoeval.analysis.summary import ALL
-from recoeval.analysis.whatif import AS_CONFIGURED
+from recoeval.analysis.whatif import AS_CONFIGURED, DROPPED
 from recoeval.columns import (
     BUCKET,
     BUCKET_BY,
@@ -231,8 +231,10 @@ def _curves(rows: pl.DataFrame, merge: str) -> Table:
     for row in rows.iter_rows(named=True):
         told.setdefault(row[GENERATOR], {})[row[CHANGE]] = row
     gains = {channel: _gain(own, more[-1]) if more else None for channel, own in told.items()}
+    # Without more slots, the channel first whose loss is felt most.
+    worth = gains if more else {channel: _felt(own) for channel, own in told.items()}
     cells: list[Row] = []
-    for channel in sorted(told, key=lambda name: (-(gains[name] or 0.0), name)):
+    for channel in sorted(told, key=lambda name: (-(worth[name] or 0.0), name)):
         own = [told[channel].get(change) for change in (*shown, *more)]
         gain: list[Cell] = [Rate(gains[channel])] if more else []
         cells.append((channel, *(Rate(each[RECALL] if each else None) for each in own), *gain))
@@ -250,7 +252,13 @@ def _curves(rows: pl.DataFrame, merge: str) -> Table:
 
 def _gain(own: Mapping[str, Record], change: str) -> float | None:
     """Returns the recall that 100 more slots of the merged list bring."""
-    if change not in own or own[change][SLOTS] is None:
+    if change not in own or own[change][DELTA] is None:
         return None
     more: float = own[change][SLOTS] - own[AS_CONFIGURED][SLOTS]
     return 100 * own[change][DELTA] / more if more else None
+
+
+def _felt(own: Mapping[str, Record]) -> float | None:
+    """Returns the recall that is lost without the channel."""
+    delta = own[DROPPED][DELTA] if DROPPED in own else None
+    return None if delta is None else -delta

@@ -81,7 +81,7 @@ def _stages(rows: pl.DataFrame, folds: int) -> Table:
         *_columns(shown),
     )
     notes = [
-        f"of {rows[RELEVANT][0]:,} relevant pairs; those lost and the last that survived add up",
+        f"of {rows[RELEVANT][0]:,} relevant pairs; the lost and the last survivors add up to them",
         "inserted: relevant items in the first k that an earlier stage did not have",
     ]
     if KEPT in shown:

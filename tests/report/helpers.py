@@ -49,11 +49,7 @@ def channels_of(
 ) -> pl.DataFrame:
     """CHANNELS from (merge, generator, bucket_by, bucket, k, queries, hits, exclusive_hits, slots,
     recall, union_recall, leave_one_out, shapley)."""
-    full = [
-        (0, *keys, k, queries, users, *rest, served, rest[3] * users / served)
-        for *keys, k, queries, hits, exclusive, slots, recall, union, alone, shapley in rows
-        for rest in [(hits, exclusive, slots, recall, union, alone, shapley)]
-    ]
+    full = [(0, *row[:6], users, *row[6:], served, row[9] * users / served) for row in rows]
     return pl.DataFrame(full, schema=CHANNELS_SCHEMA, orient="row")
 
 
@@ -68,11 +64,7 @@ def overlap_of(*rows: tuple[str, str, str, int, int, float | None]) -> pl.DataFr
 
 def what_if_of(*rows: tuple[str, str, str, float, int, float, float]) -> pl.DataFrame:
     """WHAT_IF from (merge, generator, change, slots, hits, recall, delta)."""
-    full = [
-        (0, *keys, "all", "all", 600, 600, *rest)
-        for *keys, a, b, c, d in rows
-        for rest in [(a, b, c, d)]
-    ]
+    full = [(0, *row[:3], "all", "all", 600, 600, *row[3:]) for row in rows]
     return pl.DataFrame(full, schema=WHAT_IF_SCHEMA, orient="row")
 
 
