@@ -6,8 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from recoeval.analysis.channels import contribution_table
 from recoeval.analysis.evaluator import Evaluator
+from recoeval.analysis.population import Population
 from recoeval.analysis.results import Evaluation
+from recoeval.analysis.whatif import CONFIGURED, what_if_table
 from recoeval.columns import CAUSES
 from recoeval.data.background import Background
 from recoeval.data.buckets import Bucket
@@ -216,3 +219,64 @@ def test_the_ceiling_is_what_the_loss_leaves(whole):
     )
     assert ceiling["value"].equals(ceiling.select(expected).to_series(), check_names=False)
     assert ceiling["value"].min() < 0.9
+
+
+@pytest.fixture(scope="module")
+def population(evaluator: Evaluator) -> Population:
+    return Population.of(evaluator.scorer.numbering, evaluator.groups, evaluator.splits)
+
+
+@pytest.mark.parametrize("blocks", [1, 7])
+def test_recall_of_a_channel_is_that_of_the_metric(evaluator, population, blocks):
+    rng = np.random.default_rng(5)
+    queries = evaluator.truth.queries
+    delivered = {name: lists(rng, queries) for name in ("als", "new", "old")}
+    scored = {
+        name: [
+            evaluator.score(rows.lazy(), block)
+            for block in blocks_of(queries.sample(fraction=1, shuffle=True, seed=blocks), 90)
+        ]
+        for name, rows in delivered.items()
+    }
+    told = evaluator.evaluation(scored, counts={}, definitions={})
+    found = {name: pl.concat([each.found for each in own]) for name, own in scored.items()}
+    lengths = {name: told.per_query.filter(generator=name) for name in scored}
+    groups = {"merged": {"als": 10, "new": 5, "old": 1}}
+    table = contribution_table(found, lengths, groups, population)
+    assert {*table["bucket_by"]} == {"all", *BUCKETS, "positives", "coldness"}
+    recall = told.summary.filter(
+        name="recall", statistic="macro", metric=pl.col("name") + "@" + pl.col("k").cast(pl.String)
+    )
+    keys = ["generator", "bucket_by", "bucket", "k"]
+    both = table.join(recall, on=keys, maintain_order="left")
+    assert both.height == table.height
+    for name in ("queries", "users"):
+        assert both[name].equals(both[f"{name}_right"], check_names=False)
+    # Every bit: no tolerance.
+    assert both["recall"].equals(both["value"], check_names=False)
+    hits = table.join(told.loss, on=keys, maintain_order="left")
+    assert hits["hits"].equals(hits["hit"], check_names=False)
+    shares = table.group_by("bucket_by", "bucket").agg(
+        pl.col("shapley").sum(), pl.col("union_recall").first()
+    )
+    assert (shares["shapley"] - shares["union_recall"].fill_null(0)).abs().max() < 1e-12
+
+
+def test_lists_matched_again_are_what_the_engine_found(evaluator, population):
+    rows = lists(np.random.default_rng(6), evaluator.truth.queries)
+    scored = evaluator.score(rows.lazy())
+    seen = evaluator.scorer.seen
+    assert seen is not None
+    prepared = (
+        rows.unique(["query_id", "item_id"], keep="first", maintain_order=True)
+        .join(seen.collect(), on=["query_id", "item_id"], how="anti", maintain_order="left")
+        .sort("query_id", maintain_order=True)
+    )
+    told = what_if_table(
+        [{CONFIGURED: prepared, ("a", "dropped"): prepared.clear()}], population, merge="m"
+    )
+    row = told.filter(bucket_by="all", change="as configured").row(0, named=True)
+    assert row["hits"] == scored.found.height
+    lengths = scored.per_query.join(evaluator.truth.queries, on="query_id")
+    means = lengths.group_by("user_id").agg(pl.col("returned").mean())
+    assert row["slots"] == pytest.approx(means["returned"].mean(), abs=1e-12)

@@ -309,6 +309,16 @@ def test_several_folds_are_one_evaluation(one, folds):
     assert [each["lists"]["recs"]["rows"] for each in folds.counts["folds"]] == [3, 2]
 
 
+@pytest.mark.parametrize("name", ["channels", "overlap", "what_if", "funnel"])
+def test_tables_of_channels_are_those_of_all_folds(one, name):
+    table = getattr(one, name)
+    assert table.is_empty()
+    row = pl.DataFrame([{"fold": 0}], schema=table.schema)
+    later = row.with_columns(fold=pl.lit(1, pl.Int64))
+    parts = [replace(one, **{name: each}) for each in (row, later)]
+    assert getattr(merge_folds(parts), name)["fold"].to_list() == [0, 1]
+
+
 def test_no_fold_at_all():
     assert text_of(merge_folds, []) == "folds: expected the results of at least one fold"
 
