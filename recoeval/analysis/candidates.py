@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from recoeval.analysis.itemsets import Lists, Marked, mark_items, queries_of
+from recoeval.analysis.itemsets import Lists, Marked, in_parts, mark_items, queries_of
 from recoeval.analysis.population import Population
 from recoeval.analysis.stages import Stage
 from recoeval.analysis.summary import ALL
@@ -69,7 +69,7 @@ def count_candidates(
     shown = None if exposed is None else numbering.index_of(exposed.lazy())
     cuts = [*((stage.generator, stage.k) for stage in stages), *channels.items()]
     totals: dict[tuple[int, str, str], Ints] = {}
-    for lists in blocks:
+    for lists in (part for block in blocks for part in in_parts(block)):
         own = {name: lists[name] for name, _ in cuts if name in lists}
         others = []
         if shown is not None:

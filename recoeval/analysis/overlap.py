@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from recoeval.analysis.itemsets import Cut, Lists, mark_items
+from recoeval.analysis.itemsets import Cut, Lists, in_parts, mark_items
 from recoeval.analysis.population import Population
 from recoeval.columns import BUCKET, OVERLAP_SCHEMA, QUERIES, QUERY_ID
 
@@ -55,7 +55,7 @@ def overlap_table(
     """
     # By group and bucket name: how many queries have which sizes.
     counts: dict[tuple[str, str], pl.DataFrame] = {}
-    for lists in blocks:
+    for lists in (part for block in blocks for part in in_parts(block)):
         for group, depths in groups.items():
             sizes = _sizes(lists, list(depths.items()), population)
             for name, (_, codes) in population.buckets.items():

@@ -14,7 +14,7 @@ from recoeval.analysis.itemsets import number_lists
 from recoeval.analysis.population import Part, Population
 from recoeval.columns import ITEM_ID, QUERY_ID, WHAT_IF_SCHEMA
 from recoeval.data.ordering import starts_of
-from recoeval.data.rowkeys import Ints
+from recoeval.data.rowkeys import Ints, match_rows
 from recoeval.engine.numbering import Numbering
 
 __all__ = ["AS_CONFIGURED", "CONFIGURED", "DROPPED", "Variant", "hits_of", "what_if_table"]
@@ -63,16 +63,12 @@ def hits_of(lists: pl.DataFrame, numbering: Numbering) -> Hits:
     rows = number_lists(lists.select(QUERY_ID, ITEM_ID), numbering)
     starts = starts_of(rows[QUERY_ID])
     queries = rows[QUERY_ID].gather(starts).to_numpy().astype(np.int64)
-    _, pairs = numbering.index.of_lists(queries)
-    truth = pl.DataFrame(
-        {
-            QUERY_ID: numbering.pairs[QUERY_ID].gather(pairs).cast(pl.Int64),
-            ITEM_ID: numbering.truth[ITEM_ID].gather(pairs),
-            "pair": pairs.astype(np.uint32),
-        }
-    )
-    found = truth.join(rows, on=[QUERY_ID, ITEM_ID], how="semi")["pair"].to_numpy()
-    return Hits(found, queries, np.diff(starts, append=rows.height))
+    owners, pairs = numbering.index.of_lists(queries)
+    wanted = owners, numbering.truth[ITEM_ID].gather(pairs)
+    ends = np.append(starts, rows.height)
+    # A fifth of the CPU of a join, or less (5 M rows).
+    [(found, _)] = match_rows(ends, rows[ITEM_ID], [wanted]).found
+    return Hits(pairs[found].astype(np.uint32), queries, np.diff(ends))
 
 
 def what_if_table(

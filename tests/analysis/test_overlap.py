@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recoeval.analysis.itemsets import mark_items
+from recoeval.analysis.itemsets import in_parts, mark_items
 from recoeval.analysis.overlap import overlap_table
 from recoeval.columns import OVERLAP_SCHEMA
 from recoeval.errors import ConfigError
@@ -78,6 +78,29 @@ def test_too_many_lists_to_compare() -> None:
     with pytest.raises(ConfigError) as refused:
         mark_items({}, [("a", k) for k in range(1, 66)], WORKED.numbering)
     assert str(refused.value) == "generators: at most 64 lists can be compared, got 65"
+
+
+def test_lists_in_parts() -> None:
+    lists = {name: WORKED.frame(name) for name in "abc"}
+    parts = [{name: own.rows() for name, own in each.items()} for each in in_parts(lists, 2)]
+    assert parts == [
+        {"a": [(1, 10, 1), (1, 11, 2), (1, 12, 3), (2, 20, 1)], "b": [(1, 11, 1), (1, 13, 2)]},
+        {"a": [(4, 40, 1)], "b": [(3, 30, 1)]},
+    ]
+    unsorted = {**lists, "b": lists["b"].reverse()}
+    assert list(in_parts(unsorted, 2)) == [unsorted]
+    assert list(in_parts({}, 2)) == [{}]
+
+
+def test_more_queries_than_are_compared_at_once() -> None:
+    queries = range(1300)
+    lists = {
+        "a": {query: [query + 2, 1] for query in queries},
+        "b": {query: [1] for query in queries},
+    }
+    found = table(Log(lists, {}, {query: query for query in queries}), {"a": 2, "b": 2})
+    assert found.row(0, named=True)["jaccard"] == 0.5
+    assert found.row(0, named=True)["queries"] == 1300
 
 
 @pytest.mark.parametrize("kind", ["far apart", "text"])
