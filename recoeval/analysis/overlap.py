@@ -20,6 +20,8 @@ _SHARED: Final = "shared"
 _UNION: Final = "union"
 _KEYS: Final = (_PAIR, BUCKET, _SHARED, _UNION)
 
+_AT_ONCE: Final = 1 << 18
+"""Rows that wait before they are added up."""
 _SIZES: Final = dict.fromkeys((_PAIR, QUERY_ID, _SHARED, _UNION), pl.Int64)
 
 
@@ -53,24 +55,16 @@ def overlap_table(
     Source:
         Jaccard, 1901: size of the intersection over size of the union.
     """
-    # By group and bucket name: how many queries have which sizes.
-    counts: dict[tuple[str, str], pl.DataFrame] = {}
+    told = {group: _Sizes(population) for group in groups}
     for lists in (part for block in blocks for part in in_parts(block)):
         for group, depths in groups.items():
-            sizes = _sizes(lists, list(depths.items()), population)
-            for name, (_, codes) in population.buckets.items():
-                labels = pl.Series(BUCKET, codes[sizes[QUERY_ID].to_numpy()], pl.UInt32)
-                own = sizes.select(
-                    _PAIR, labels, _SHARED, _UNION, pl.lit(1, pl.Int64).alias(QUERIES)
-                )
-                known = counts.get((group, name))
-                counts[group, name] = _add_up([own] if known is None else [known, own])
+            told[group].add(_sizes(lists, list(depths.items()), population))
     rows = [
         (fold, group, one, other, name, label, k, other_k, *number)
         for group, depths in groups.items()
         for place, ((one, k), (other, other_k)) in enumerate(combinations(depths.items(), 2))
         for name, (labels, _) in population.buckets.items()
-        for label, number in _means(counts.get((group, name)), place, labels)
+        for label, number in _means(told[group].counts(name), place, labels)
     ]
     return pl.DataFrame(rows, schema=OVERLAP_SCHEMA, orient="row")
 
@@ -92,17 +86,46 @@ def _sizes(lists: Lists, cuts: Sequence[Cut], population: Population) -> pl.Data
     return pl.concat([pl.DataFrame(schema=_SIZES), *parts])
 
 
-def _add_up(counts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Returns how many queries have each key: integers, whatever the blocks are."""
-    return pl.concat(counts).group_by(_KEYS).agg(pl.col(QUERIES).sum())
+class _Sizes:
+    """How many queries of each bucket have which sizes: integers, whatever the blocks are.
+
+    Args:
+        population: the buckets.
+    """
+
+    def __init__(self, population: Population) -> None:
+        self._buckets = population.buckets
+        nothing = pl.DataFrame(schema={**dict.fromkeys(_KEYS, pl.Int64), QUERIES: pl.Int64})
+        self._counts = dict.fromkeys(self._buckets, nothing)
+        self._waiting: list[pl.DataFrame] = []
+
+    def add(self, sizes: pl.DataFrame) -> None:
+        """Takes note of pair, query_id (number), shared, union."""
+        self._waiting.append(sizes)
+        if sum(each.height for each in self._waiting) > _AT_ONCE:
+            self._add_up()
+
+    def counts(self, name: str) -> pl.DataFrame:
+        """Returns pair, bucket (place of the label), shared, union, queries."""
+        self._add_up()
+        return self._counts[name]
+
+    def _add_up(self) -> None:
+        if not self._waiting:
+            return
+        sizes, self._waiting = pl.concat(self._waiting), []
+        queries = sizes[QUERY_ID].to_numpy()
+        for name, (_, codes) in self._buckets.items():
+            labels = pl.Series(BUCKET, codes[queries], pl.Int64)
+            own = sizes.select(_PAIR, labels, _SHARED, _UNION, pl.lit(1, pl.Int64).alias(QUERIES))
+            rows = pl.concat([self._counts[name], own])
+            self._counts[name] = rows.group_by(_KEYS).agg(pl.col(QUERIES).sum())
 
 
 def _means(
-    counts: pl.DataFrame | None, place: int, labels: Sequence[str]
+    counts: pl.DataFrame, place: int, labels: Sequence[str]
 ) -> list[tuple[str, tuple[float | None, int]]]:
     """Returns the mean index and the number of queries of each label, for two channels."""
-    if counts is None:
-        return [(label, (None, 0)) for label in labels]
     # In the order of the sizes: a sum of floats that no block changes.
     own = counts.filter(pl.col(_PAIR) == place).sort(BUCKET, _SHARED, _UNION)
     codes, queries = own[BUCKET].to_numpy(), own[QUERIES].to_numpy()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recoeval.analysis import overlap
 from recoeval.analysis.itemsets import in_parts, mark_items
 from recoeval.analysis.overlap import overlap_table
 from recoeval.columns import OVERLAP_SCHEMA
@@ -92,7 +93,11 @@ def test_lists_in_parts() -> None:
     assert list(in_parts({}, 2)) == [{}]
 
 
-def test_more_queries_than_are_compared_at_once() -> None:
+@pytest.mark.parametrize("at_once", [0, 1000])
+def test_more_queries_than_are_compared_at_once(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overlap, "_AT_ONCE", at_once)
     queries = range(1300)
     lists = {
         "a": {query: [query + 2, 1] for query in queries},
