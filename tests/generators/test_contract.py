@@ -1,14 +1,14 @@
 """What every generator promises, whatever it learns. A new type is tested by being registered."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 import pytest
 
 from recoeval.errors import ConfigError, DataError
-from recoeval.generators import GENERATORS, Fitted, Generator, Popularity, Train
+from recoeval.generators import ALS, GENERATORS, Fitted, Generator, Popularity, Train
 from recoeval.testing.contracts import GeneratorContract, ListsContract
 from recoeval.testing.toy import ToyLog
 
@@ -92,6 +92,96 @@ def test_no_train_rows_in_words_of_ones_own(toy: ToyLog) -> None:
     contract.test_no_train_rows(OfOthers(), toy)
     with pytest.raises(AssertionError, match="without a message"):
         contract.test_no_train_rows(Careless(), toy)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The lists of another generator without some of its ranks."""
+
+    fitted: Fitted
+    kept: pl.Expr
+
+    def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
+        return self.fitted.recommend(queries, k).filter(self.kept)
+
+
+class Short(Popularity):
+    """A generator whose lists end after five items."""
+
+    kept: ClassVar[pl.Expr] = pl.col("rank") <= 5
+
+    def fit(self, train: Train) -> Fitted:
+        return Cut(super().fit(train), self.kept)
+
+
+class Gaps(Short):
+    """A generator that leaves items out after it has ranked them."""
+
+    kept = pl.col("rank") != 2
+
+
+@pytest.mark.parametrize("k", [1, 20, 1000])
+def test_lists_may_end_early_where_the_contract_says_so(toy: ToyLog, k: int) -> None:
+    class Ending(GeneratorContract):
+        fills_lists = False
+
+    Ending().test_lists_are_unseen_distinct_and_full(Short(), toy, k)
+    Ending().test_without_seen_pairs_train_items_come_again(Short(), toy)
+    Ending().test_several_queries_of_a_user(Short(), toy)
+    Ending().test_nobody_or_only_strangers(Short(), toy, [5001, 5002])
+    if k > 1:
+        with pytest.raises(AssertionError, match="ranks"):
+            GeneratorContract().test_lists_are_unseen_distinct_and_full(Short(), toy, k)
+        with pytest.raises(AssertionError, match="ranks"):
+            Ending().test_lists_are_unseen_distinct_and_full(Gaps(), toy, k)
+
+
+def test_full_lists_are_asked_for_by_default(toy: ToyLog) -> None:
+    contract = GeneratorContract()
+    with pytest.raises(AssertionError, match="not the whole catalogue"):
+        contract.test_without_seen_pairs_train_items_come_again(Short(), toy)
+    with pytest.raises(AssertionError, match="rows"):
+        contract.test_several_queries_of_a_user(Short(), toy)
+    with pytest.raises(AssertionError, match="rows"):
+        contract.test_nobody_or_only_strangers(Short(), toy, [5001, 5002])
+
+
+@dataclass(frozen=True)
+class OffBy:
+    """Fitted ALS with other scores than its lists have."""
+
+    fitted: Any
+    error: float
+    unknown: float | None
+
+    def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
+        return self.fitted.recommend(queries, k)
+
+    def score(self, pairs: pl.DataFrame) -> pl.Series:
+        scores = self.fitted.score(pairs) + self.error
+        return scores if self.unknown is None else scores.fill_null(self.unknown)
+
+
+class Inexact(ALS):
+    """A generator whose scores are not those of its lists."""
+
+    error: float = 1e-12
+    """Of its scores."""
+    unknown: float | None = None
+    """Its score of what it does not know."""
+
+    def fit(self, train: Train) -> Fitted:
+        return OffBy(ALS().fit(train), self.error, self.unknown)
+
+
+def test_scores_have_to_be_those_of_the_lists(toy: ToyLog) -> None:
+    contract = GeneratorContract()
+    contract.test_scores_of_pairs_are_those_of_the_lists(Popularity(), toy)
+    contract.test_scores_of_pairs_are_those_of_the_lists(Inexact(error=0), toy)
+    with pytest.raises(AssertionError):
+        contract.test_scores_of_pairs_are_those_of_the_lists(Inexact(), toy)
+    with pytest.raises(AssertionError, match="an item without a train row"):
+        contract.test_scores_of_pairs_are_those_of_the_lists(Inexact(error=0, unknown=0), toy)
 
 
 class TestFromFiles(ListsContract):

@@ -132,8 +132,8 @@ def same_lists(generator, one, other, recommend) -> bool:
             LMF(learning_rate=1e38, factors=2),
             (
                 r"the fit diverged: factors are NaN or infinite with factors=2, "
-                r"learning_rate=1e\+38, regularization=0.6, iterations=30, neg_prop=30 and pair weights up to "
-                r"4\. Lower learning_rate or training\.weight"
+                r"learning_rate=1e\+38, regularization=0.6, iterations=30, neg_prop=30 and "
+                r"pair weights up to 4\. Lower learning_rate or training\.weight"
             ),
         ),
     ],
