@@ -198,6 +198,7 @@ def test_readme_names_the_scripts() -> None:
         "scripts/test",
         "scripts/mutants",
         "scripts/peers",
+        "scripts/reproduce",
         ".ci/run",
     ],
 )

@@ -105,7 +105,8 @@ class Engine(Component):
 
     type: Literal["local"] = "local"
     threads: Annotated[int, Strict(), Field(ge=1, le=256)] | None = None
-    """Threads of trained generators; default: all cores. One makes ALS reproducible to the bit."""
+    """Threads of trained generators; default: all cores. One makes als, bpr and lmf
+    reproducible to the bit."""
 
 
 class Config(Component):

@@ -58,7 +58,11 @@ def _catalogue_size(prepared: Prepared) -> int | None:
 
 
 def _on_generators(config: Config, threads: int) -> Iterator[str]:
-    trained = [name for name, generator in config.generators.items() if generator.type == "als"]
+    trained = [
+        name
+        for name, generator in config.generators.items()
+        if generator.type in {"als", "bpr", "lmf"}
+    ]
     if trained and threads > 1:
         yield (
             f"{', '.join(trained)}: trained with {threads} threads, so that the "
