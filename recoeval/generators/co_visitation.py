@@ -17,7 +17,7 @@ from recoeval.data.rowkeys import expand, positions
 from recoeval.generators.base import Fitted, Generator, Train
 from recoeval.generators.blocks import Ints, Seen, first_of_equals, seen_items
 from recoeval.generators.histories import Histories, find_histories, require_times
-from recoeval.generators.shortlists import short_lists, unseen
+from recoeval.generators.shortlists import short_lists
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -166,11 +166,37 @@ def _best_of_rows(rows: Ints, columns: Ints, values: Floats, most: int) -> Ints:
         values: of each entry.
         most: entries of a row that are wanted.
     """
-    order = np.lexsort((columns, -values, rows))
+    near = np.flatnonzero(_near_the_best(rows, values, most))
+    rows = rows[near]
+    order = np.lexsort((columns[near], -values[near], rows))
     heads = np.flatnonzero(first_of_equals(rows))
     counts = np.diff(np.append(heads, len(rows)))
     place = np.arange(len(rows)) - np.repeat(heads, counts)
-    return order[place < most]
+    best: Ints = near[order[place < most]]
+    return best
+
+
+def _near_the_best(rows: Ints, values: Floats, most: int) -> NDArray[np.bool_]:
+    """Returns which values are among the largest of their row, or equal to the last of these.
+
+    A sort of all values would take most of the time of a fit; rows of like lengths stand side by
+    side in a table instead, of which only the last wanted value is looked for.
+    """
+    heads = np.flatnonzero(first_of_equals(rows))
+    counts = np.diff(np.append(heads, len(rows)))
+    near = np.ones(len(rows), np.bool_)
+    # 2^(n - 1) < count <= 2^n.
+    sizes = np.where(counts > most, np.frexp(counts - 0.5)[1], 0)
+    for size in np.flatnonzero(np.bincount(sizes)[1:]) + 1:
+        chosen = np.flatnonzero(sizes == size)
+        for part in np.array_split(chosen, 1 + (len(chosen) << int(size)) // _AT_ONCE):
+            which, places = expand(heads[part], counts[part])
+            width = int(counts[part].max(initial=most))
+            table = np.full((len(part), width), -np.inf)
+            table[np.arange(width) < counts[part][:, None]] = values[places]
+            last = np.partition(table, width - most, axis=1)[:, width - most]
+            near[places] = values[places] >= last[which]
+    return near
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,24 +207,29 @@ class _Related:
 
     def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
         """Returns the items that are most related to the latest ones of each user."""
-        rows, columns, values = [], [], []
-        for first, chunk in self._chunks(queries):
-            own, places, scores = self._sums(chunk[c.USER_ID])
-            fresh = unseen(self.seen, chunk[c.USER_ID], own, places)
-            own, places, scores = own[fresh], places[fresh], scores[fresh]
-            best = _best_of_rows(own, places, scores, k)
-            rows.append(own[best] + first)
-            columns.append(places[best])
-            values.append(scores[best])
+        found = [(first, *self._best(chunk, k)) for first, chunk in self._chunks(queries)]
         nothing = np.zeros(0, np.int64)
         return short_lists(
             queries[c.QUERY_ID],
             self.histories.items,
-            np.concatenate(rows or [nothing]),
-            np.concatenate(columns or [nothing]),
-            np.concatenate(values or [np.zeros(0)]),
+            np.concatenate([first + rows for first, rows, _, _ in found] or [nothing]),
+            np.concatenate([places for _, _, places, _ in found] or [nothing]),
+            np.concatenate([scores for *_, scores in found] or [np.zeros(0)]),
             k=k,
         )
+
+    def _best(self, queries: pl.DataFrame, k: int) -> tuple[Ints, Ints, Floats]:
+        """Returns row of the block, item and score of the best unseen items, best first."""
+        rows, places, scores = self._sums(queries[c.USER_ID])
+        owners, left_out, _ = self.seen.of(queries[c.USER_ID])
+        keys, known = rows << 32 | places, owners << 32 | left_out
+        at = np.searchsorted(keys, known)
+        at = at[at < len(keys)]
+        fresh = np.ones(len(keys), np.bool_)
+        fresh[at[keys[at] == known[: len(at)]]] = False
+        rows, places, scores = rows[fresh], places[fresh], scores[fresh]
+        best = _best_of_rows(rows, places, scores, k)
+        return rows[best], places[best], scores[best]
 
     def score(self, pairs: pl.DataFrame) -> pl.Series:
         """Returns the scores; 0 for a user and an item of the train rows that are not related."""
