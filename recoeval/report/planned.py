@@ -79,7 +79,8 @@ def estimate_table(found: Mapping[str, Any]) -> Table:
 
     Args:
         found: stages (stage, rows, seconds, memory_mb; null: not known); seconds,
-            peak_memory_mb; whole (whether all is known); queries_from.
+            peak_memory_mb; whole (whether all is known); queries_from. A stage with measured
+            false is of a generator that is taken for popularity.
     """
     rows = [
         (each["stage"], each["rows"], *_about(each["seconds"], each["memory_mb"]))
@@ -91,11 +92,14 @@ def estimate_table(found: Mapping[str, Any]) -> Table:
         Column("stage", key=True, right=False),
         *(Column(title) for title in ("rows", "seconds", "MB")),
     )
-    notes = (
+    guessed = [each["stage"] for each in found["stages"] if not each.get("measured", True)]
+    notes = [
         "an estimate for two cores, as if no rule left rows out",
         f"queries: about {found['queries_from']}",
-    )
-    return Table("About what it takes", columns, (Group(None, tuple(rows)),), notes)
+    ]
+    if guessed:
+        notes.append(f"not known, taken for popularity: {', '.join(guessed)}")
+    return Table("About what it takes", columns, (Group(None, tuple(rows)),), tuple(notes))
 
 
 def _about(*values: float | None) -> list[str | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import polars as pl
@@ -11,48 +11,16 @@ import polars as pl
 from recoeval.columns import ITEM_ID, USER_ID
 from recoeval.data.folds import Rolling
 from recoeval.data.sizes import count_rows
-from recoeval.generators.base import Generator
-from recoeval.generators.implicit_models import ALS
 from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.config import Config, list_depth, wanted_measures
 from recoeval.workflow.logs import sources_of
+from recoeval.workflow.rates import AUDIT, FILES, READ, SPLIT, START, SUMMARY, Rate, cost_of
 
 __all__ = ["Estimate", "StageEstimate", "estimate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """What a million rows cost with text ids on two cores.
-
-    Args:
-        seconds: of wall time.
-        megabytes: of memory at the peak, beside what the process holds anyway.
-    """
-
-    seconds: float
-    megabytes: float
-
-
-# The stages of a run in its manifest, by millions of their rows: those of `scripts/bench log` (a
-# log of 50 M rows, lists of 100 M), and a fifth more time for busy machines; ALS from its own
-# benchmark. They decide nothing.
-READ: Final = Rate(0.1, 24)
-SPLIT: Final = Rate(0.35, 28)
-AUDIT: Final = Rate(0.13, 45)
-FIT: Final = Rate(0.015, 20)
-LISTS: Final = Rate(0.05, 10)
-FILES: Final = Rate(0.065, 22)
-SUMMARY: Final = Rate(0.8, 500)
-ALS_FIT: Final = Rate(5, 120)
-ALS_LISTS: Final = Rate(1.7, 120)
-"""Of ALS with 64 factors and 15 iterations; its lists with 64 factors."""
-FACTORS: Final = 64
-ITERATIONS: Final = 15
-
 INTEGERS: Final = 0.6
 """Cost of integer ids by that of text ids."""
-START: Final = Rate(2, 200)
-"""Of a run of no rows: not by the million."""
 ROWS_A_USER: Final = 50
 """Rows of the log by its users, where nothing else tells how many there are."""
 
@@ -64,14 +32,26 @@ class StageEstimate:
     Args:
         stage: its name in the manifest.
         rows: that it goes through; None: not known.
-        seconds: of wall time; None with unknown rows.
-        memory_mb: at the peak; None with unknown rows.
+        seconds: of wall time; None: not known.
+        memory_mb: at the peak; None: not known.
+        measured: whether it is known what its rows cost. False: a generator of a type that
+            nobody measured, taken for popularity.
     """
 
     stage: str
     rows: int | None
     seconds: float | None
     memory_mb: float | None
+    measured: bool = True
+
+    def times(self, folds: int) -> StageEstimate:
+        """Returns the same stage of several folds.
+
+        Args:
+            folds: how many.
+        """
+        seconds = None if self.seconds is None else round(folds * self.seconds, 2)
+        return replace(self, seconds=seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +82,8 @@ class Estimate:
 
     @property
     def whole(self) -> bool:
-        """Whether all rows are known; else the run takes at least this."""
-        return all(each.rows is not None for each in self.stages)
+        """Whether all stages are known; else the run takes at least this."""
+        return all(each.seconds is not None and each.measured for each in self.stages)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the estimate as plain values."""
@@ -135,10 +115,10 @@ def estimate(config: Config, schemas: Mapping[str, pl.Schema]) -> Estimate:
     queries, told_by = _queries(config, rows, whole, depth)
     text = any(schema.get(name) == pl.String for schema in schemas.values() for name in _IDS)
     folds = config.split.folds if isinstance(config.split, Rolling) else 1
-    stages = tuple(
-        _stage(name, of, rate, share=1.0 if text else INTEGERS, times=1 if number == 0 else folds)
-        for number, (name, of, rate) in enumerate(_stages(config, rows, whole, queries, depth))
-    )
+    share = 1.0 if text else INTEGERS
+    stages = _stages(config, rows, whole, queries, depth=depth, share=share)
+    # The log is read once; folds differ in time alone, since one comes after the other.
+    stages = (stages[0], *(each.times(folds) for each in stages[1:]))
     return Estimate(rows, queries, told_by, stages)
 
 
@@ -185,35 +165,49 @@ def _stages(
     rows: Mapping[str, int | None],
     log: int | None,
     queries: int | None,
+    *,
     depth: int,
-) -> Iterator[tuple[str, int | None, Rate]]:
-    """Yields each stage with the rows that it goes through and what a million of them cost."""
-    yield "read the log", log, READ
-    yield "split and ground truth", log, SPLIT
+    share: float,
+) -> tuple[StageEstimate, ...]:
+    """Returns about what each stage takes of one fold.
+
+    Args:
+        config: the configuration.
+        rows: of each input.
+        log: rows of the log.
+        queries: that are evaluated.
+        depth: items of a list.
+        share: cost of the ids by that of text ids.
+    """
+
+    def by_rows(name: str, count: int | None, rate: Rate, known: bool = True) -> StageEstimate:
+        if count is None:
+            return StageEstimate(name, None, None, None, known)
+        return _taken(name, count, rate.of(share * count), known)
+
+    found = [by_rows("read the log", log, READ), by_rows("split and ground truth", log, SPLIT)]
+    listed = None if queries is None else queries * depth
     for name, generator in config.generators.items():
+        fit, lists = f"{name}: fit", f"{name}: lists"
         if isinstance(generator, Precomputed):
-            yield f"{name}: lists", rows[f"lists[{name}]"], FILES
+            found.append(by_rows(lists, rows[f"lists[{name}]"], FILES))
+            continue
+        cost = cost_of(generator)
+        learned, made = cost.of(generator)
+        if cost.matrix is None:
+            found.append(by_rows(fit, log, learned, cost.known))
+        elif log is None or (items := rows.get("items")) is None:
+            found.append(StageEstimate(fit, log, None, None))
         else:
-            fit, lists = _rates(generator)
-            yield f"{name}: fit", log, fit
-            yield f"{name}: lists", None if queries is None else queries * depth, lists
+            found.append(_taken(fit, log, cost.matrix.of(items)))
+        found.append(by_rows(lists, listed, made, cost.known))
     scored = None if queries is None else queries * len(config.generators)
-    yield "summary", scored, SUMMARY
-    yield "audit", log, AUDIT
+    return (*found, by_rows("summary", scored, SUMMARY), by_rows("audit", log, AUDIT))
 
 
-def _rates(generator: Generator) -> tuple[Rate, Rate]:
-    """Returns what the train rows and the lists of a trained generator cost."""
-    if not isinstance(generator, ALS):
-        return FIT, LISTS
-    size = generator.factors / FACTORS
-    fit = size * generator.iterations / ITERATIONS * ALS_FIT.seconds
-    return Rate(fit, ALS_FIT.megabytes), Rate(size * ALS_LISTS.seconds, ALS_LISTS.megabytes)
-
-
-def _stage(name: str, rows: int | None, rate: Rate, *, share: float, times: int) -> StageEstimate:
-    if rows is None:
-        return StageEstimate(name, None, None, None)
-    millions = share * rows / 1e6
-    seconds = round(times * millions * rate.seconds, 2)
-    return StageEstimate(name, rows, seconds, round(START.megabytes + millions * rate.megabytes))
+def _taken(
+    name: str, rows: int, taken: tuple[float, float], measured: bool = True
+) -> StageEstimate:
+    seconds, megabytes = taken
+    memory = round(START.megabytes + megabytes)
+    return StageEstimate(name, rows, round(seconds, 2), memory, measured)

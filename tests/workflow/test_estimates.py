@@ -1,13 +1,14 @@
 """About what a run takes: rows are exact, rates only have to behave."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 import pytest
 
+from recoeval.generators import GENERATORS, CoVisitation, Popularity
 from recoeval.report.planned import estimate_table
-from recoeval.workflow import estimates
+from recoeval.workflow import estimates, rates
 from recoeval.workflow.estimates import Estimate
 from recoeval.workflow.planning import plan
 from tests.workflow.test_pipeline import channel
@@ -90,6 +91,63 @@ def test_costs_grow_with_rows_folds_texts_and_models(
     assert of_million(10).seconds > ten.seconds
 
 
+def test_every_type_of_ours_has_a_cost() -> None:
+    assert set(GENERATORS) - {"precomputed"} <= set(rates.COSTS)
+    for name in set(GENERATORS) - {"precomputed"}:
+        generator = GENERATORS[name]()
+        cost = rates.cost_of(generator)
+        assert cost.known
+        # Options that a cost grows with exist, and are numbers.
+        assert all(rate.seconds >= 0 for rate in cost.of(generator))
+
+
+class Theirs(Popularity):
+    """A generator of a type that is not ours."""
+
+    type: Literal["theirs"] = "theirs"  # type: ignore[assignment]
+
+
+def test_costs_of_generators() -> None:
+    class Dense(Theirs):
+        type: Literal["ease"] = "ease"  # type: ignore[assignment]
+
+    assert not rates.cost_of(Theirs()).known
+    plain, counting = rates.cost_of(Popularity()), rates.cost_of(Popularity(half_life="7d"))
+    assert counting.fit.seconds > plain.fit.seconds
+    cost = rates.cost_of(CoVisitation())
+    fit, lists = cost.of(CoVisitation())
+    assert cost.of(CoVisitation(history=40, neighbours=50)) == (fit.times(2), lists)
+    matrix = rates.cost_of(Dense()).matrix
+    assert matrix.of(20_000) == (8 * matrix.of(10_000)[0], 3200)
+
+
+def test_what_nobody_measured_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "cost_of", lambda _: rates.cost_of(Theirs()))
+    found = estimated(tiny_config(tmp_path))
+    assert not found.whole
+    assert [each.stage for each in found.stages if not each.measured] == [
+        "popularity: fit",
+        "popularity: lists",
+    ]
+    table = estimate_table(found.as_dict())
+    assert table.notes[-1] == "not known, taken for popularity: popularity: fit, popularity: lists"
+    assert table.rows[-1][0] == "the run, at least"
+
+
+def test_a_matrix_of_items_goes_by_the_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dense = rates.Cost(matrix=rates.Matrix(seconds=1e12))
+    monkeypatch.setattr(estimates, "cost_of", lambda _: dense)
+    found = estimated(tiny_config(tmp_path))
+    assert [each.seconds for each in found.stages if each.stage == "popularity: fit"] == [None]
+    assert not found.whole
+    found = estimated(with_tables(tmp_path))
+    # Two items, and 1e12 s for ten thousand.
+    assert [each.seconds for each in found.stages if each.stage == "popularity: fit"] == [8]
+    assert found.whole
+
+
 def test_unknown_rows_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "count_rows", lambda path, said, items: None)
     found = estimated(tiny_config(tmp_path))
@@ -120,4 +178,6 @@ def test_an_estimate_is_plain_values(tmp_path: Path) -> None:
     assert list(told) == [
         *("rows", "queries", "queries_from", "stages", "seconds", "peak_memory_mb", "whole"),
     ]
-    assert list(told["stages"][0]) == ["stage", "rows", "seconds", "memory_mb"]
+    assert list(told["stages"][0]) == [
+        *("stage", "rows", "seconds", "memory_mb", "measured"),
+    ]
