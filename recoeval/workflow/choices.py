@@ -280,7 +280,9 @@ def explain(kind: str, name: str) -> Choice:
     Raises:
         ConfigError: there is no such kind, or it has no such choice.
     """
-    known = {choice.name: choice for choice in choices_of(kind)}
+    # Of one name the first: a type of ours hides a plug-in's.
+    known = {choice.name: choice for choice in reversed(choices_of(kind))}
+    known = dict(reversed(known.items()))
     if name not in known:
         hint = did_you_mean(name, known)
         one = re.sub(r"s$", "", re.sub(r"ies$", "y", _plural(kind)))

@@ -57,9 +57,9 @@ class Plugin:
 
     @property
     def distributions(self) -> dict[str, str]:
-        """Versions of the distributions that offer it, by name."""
-        known = (point.dist for point in self.points)
-        return {dist.name: dist.version for dist in known if dist is not None}
+        """Versions of the distributions that offer it, by name; those without a name left out."""
+        found = [dist.metadata for point in self.points if (dist := point.dist) is not None]
+        return {each["Name"]: each["Version"] for each in found if "Name" in each}
 
     def __str__(self) -> str:
         """Says what it is called and where it comes from."""
@@ -113,7 +113,9 @@ def find_plugins() -> dict[str, Plugin]:
     """Returns the plug-ins that are installed, by type, in order; nothing is imported."""
     points: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=GROUP):
-        points.setdefault(point.name, []).append(point)
+        # Other names cannot stand in a configuration.
+        if point.name.isprintable():
+            points.setdefault(point.name, []).append(point)
     return {name: Plugin(name, tuple(points[name])) for name in sorted(points)}
 
 
