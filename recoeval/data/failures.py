@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 import polars as pl
 
 from recoeval.columns import TIMESTAMP
+from recoeval.data.cloud import is_remote
 from recoeval.data.cloudfailures import cloud_cause, cloud_place, is_cloud_failure
 from recoeval.errors import DataError, Problem
 
-__all__ = ["reading"]
+__all__ = ["UnreadableError", "reading"]
 
 # Not the errors that a mistake in our own code makes, such as ColumnNotFoundError.
 UNREADABLE: Final = (
@@ -35,7 +37,12 @@ _CONVERSION: Final = re.compile(
 _LOCAL_TIME: Final = re.compile(
     r"datetime '([^']*)' is (ambiguous|non-existent) in time zone '([^']*)'"
 )
+_DAMAGED: Final = "cannot be read: "
 _KINDS: Final = {"i64": "whole number", "f64": "number", "datetime": "ISO 8601 time"}
+
+
+class UnreadableError(DataError):
+    """Bytes that are not what the file's format says; which file it is, is not known yet."""
 
 
 @contextmanager
@@ -60,14 +67,28 @@ def reading(what: str, *, time: str = TIMESTAMP) -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        raise DataError(_explain(str(error), what, time)) from error
+        problem = _explain(str(error), what, time)
+        known = not problem.message.startswith(_DAMAGED)
+        raise (DataError if known else UnreadableError)(problem) from error
 
 
 def unreadable(file: str, kind: str, error: BaseException, path: str) -> DataError:
     """Returns the error of a file that is not what its ending says, or that is not to be had."""
     if is_cloud_failure(str(error)):
         return DataError(Problem(f"{file}: {gist(str(error))}", path))
+    if is_empty(file):
+        return empty(file, path)
     return DataError(Problem(f"{file} is not a readable {kind} file: {gist(str(error))}", path))
+
+
+def is_empty(file: str) -> bool:
+    """Returns whether a file of this machine has no bytes at all."""
+    return not is_remote(file) and Path(file).is_file() and Path(file).stat().st_size == 0
+
+
+def empty(file: str, path: str) -> DataError:
+    """Returns the error of a file that was made and not written."""
+    return DataError(Problem(f"{file} is empty: it has 0 bytes", path))
 
 
 def listed(columns: Iterable[str], limit: int = 30) -> str:
@@ -113,4 +134,4 @@ def _explain(text: str, what: str, time: str) -> Problem:
         )
     if is_cloud_failure(text) and (place := cloud_place(text)):
         return Problem(f"{place} cannot be read: {gist(text)}", what)
-    return Problem(f"cannot be read: {gist(text)}", what)
+    return Problem(f"{_DAMAGED}{gist(text)}", what)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from recoeval.data.cloud import SCHEME, is_remote, list_files
+from recoeval.data.failures import empty, is_empty
 from recoeval.errors import DataError, Problem, some
 
 __all__ = ["Found", "find", "find_files", "kind_of", "location", "stem_of"]
@@ -78,6 +79,8 @@ def find(path: str | Path, said: str, stem: str | None = None) -> Found:
             raise DataError(Problem(f"{location(path)} has no file {stem!r} any more", said))
     endings = ", ".join(_KINDS)
     by_kind = {kind_of(file): file for file in reversed(found)}
+    if None in by_kind and is_empty(by_kind[None]):
+        raise empty(by_kind[None], said)
     if None in by_kind:
         raise DataError(
             Problem(f"{by_kind[None]}: unknown ending; expected one of {endings}", said)

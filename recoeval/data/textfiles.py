@@ -17,6 +17,7 @@ from pydantic import model_validator
 from recoeval.component import Component, Flag
 from recoeval.data.cloud import for_each, is_remote, read_whole, scan_options
 from recoeval.data.failures import UNREADABLE, unreadable
+from recoeval.data.fileends import check_ends
 from recoeval.data.files import SEPARATORS
 from recoeval.errors import ConfigError, DataError, Problem, some
 
@@ -84,6 +85,7 @@ def scan_text(files: Sequence[str], form: Format, ids: Collection[str], said: st
     """Returns a scan of text files, the columns named in `ids` read as text."""
     text = _prepare(files, form, said)
     raw, columns = _columns(text, form)
+    check_ends(files, text.separator, len(raw), said)
     kept = dict(zip(raw, columns, strict=True))
     as_text = [old for old, new in kept.items() if new in ids]
     schema = _infer(text, raw, as_text)

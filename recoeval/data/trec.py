@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import gzip
 import zlib
 from pathlib import Path
 from typing import Final, Literal
@@ -56,10 +55,13 @@ def _local_head(file: Path) -> bytes | None:
     if not file.is_file():
         return None
     try:
-        with (gzip.open if file.suffix == ".gz" else open)(file, "rb") as stream:
-            # A binary file may have no line end at all.
-            return stream.read(_HEAD)
-    except (OSError, EOFError, zlib.error):
+        # A binary file may have no line end at all.
+        with file.open("rb") as stream:
+            head = stream.read(_HEAD)
+        # What is left of a file that was cut is of the same kind.
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        return unpacker.decompress(head, _HEAD) if file.suffix == ".gz" else head
+    except (OSError, zlib.error):
         return None
 
 

@@ -43,6 +43,7 @@ from recoeval.generators.base import Generator
 from recoeval.generators.ordering import order_of
 from recoeval.metrics import Measure, measures, parse_metric
 from recoeval.workflow.funnelstages import FunnelStage, stage_constraints, stage_problems
+from recoeval.workflow.damage import naming_damage
 from recoeval.workflow.paths import absolute_paths, resolve_paths
 from recoeval.workflow.plugins import loadable_plugins, plugins_for, with_types
 from recoeval.workflow.stages import StageName, with_preset
@@ -354,7 +355,8 @@ class Loaded:
 
     def located(self, error: RecoevalError) -> RecoevalError:
         """Returns an error with the place where the path of each problem was written."""
-        return error.located(partial(_locate, self.document))
+        told = naming_damage(error, self.config)
+        return told.located(partial(_locate, self.document))
 
     @contextmanager
     def locating_errors(self) -> Iterator[None]:

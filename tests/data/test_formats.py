@@ -246,10 +246,7 @@ BAD_FILES: dict[str, tuple[dict[str, str | bytes], str, dict[str, Any], str]] = 
         {"log.parquet": b""},
         "log.parquet",
         {},
-        (
-            "interactions.path: @/log.parquet is not a readable parquet file: parquet: File out of "
-            "specification: A Parquet file must contain a header and footer with at least 12 bytes"
-        ),
+        ("interactions.path: @/log.parquet is empty: it has 0 bytes"),
     ),
     "text as ipc": (
         {"log.arrow": "user_id,item_id\n1,2\n1,2\n"},
@@ -261,7 +258,7 @@ BAD_FILES: dict[str, tuple[dict[str, str | bytes], str, dict[str, Any], str]] = 
         {"log.csv": ""},
         "log.csv",
         {},
-        "interactions.path: @/log.csv is not a readable text file: empty CSV",
+        "interactions.path: @/log.csv is empty: it has 0 bytes",
     ),
     "binary as text": (
         {"log.csv": b"PAR1\x00\x00\x15\x04"},
@@ -276,7 +273,7 @@ BAD_FILES: dict[str, tuple[dict[str, str | bytes], str, dict[str, Any], str]] = 
         },
         "logs",
         {},
-        "interactions.path: @/logs/b.csv is not a readable text file: empty CSV",
+        "interactions.path: @/logs/b.csv is empty: it has 0 bytes",
     ),
     "not utf-8": (
         {"log.csv": "user_id,item_id\n1,café\n".encode("latin-1")},
