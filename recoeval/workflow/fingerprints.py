@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from recoeval.data.cloud import fingerprints, is_remote
-from recoeval.data.files import find_files
+from recoeval.data.files import find_files, location
+from recoeval.generators.base import Generator
+from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.config import Config
 from recoeval.workflow.logs import FRAME, Log
 from recoeval.workflow.systems import in_each_fold, key_of
@@ -41,15 +43,26 @@ def list_inputs(config: Config) -> list[dict[str, Any]]:
     """
     roles = []
     for name, generator in config.generators.items():
-        found = (getattr(each, "path", None) for each in in_each_fold(config, generator))
         # The systems of an entry have the same files.
-        roles += [(f"generators.{key_of(name)}", path) for path in found if path is not None]
+        role = f"generators.{key_of(name)}"
+        roles += [
+            (role, path) for each in in_each_fold(config, generator) if (path := _path_of(each))
+        ]
     return _inputs(roles)
 
 
 def _inputs(roles: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     once = dict.fromkeys(roles)
     return [{"role": role, **facts} for role, path in once for facts in _files(path, role)]
+
+
+def _path_of(generator: Generator) -> str:
+    """Returns the path of a generator's files, or ""."""
+    path = getattr(generator, "path", "")
+    if isinstance(generator, Precomputed):
+        return str(path)
+    # Of a plug-in it may be anything: a folder of a model, or none of this machine.
+    return path if isinstance(path, str) and Path(location(path)).is_file() else ""
 
 
 def _tables(config: Config) -> dict[str, str]:

@@ -28,6 +28,7 @@ __all__ = [
     "Refused",
     "find_plugins",
     "loadable_plugins",
+    "origin_of",
     "plugin_of",
     "plugins_for",
     "with_types",
@@ -133,6 +134,16 @@ def loadable_plugins() -> tuple[type[Generator], ...]:
 def plugin_of(generator: Generator) -> Plugin | None:
     """Returns the plug-in that offers a generator; None for one of recoeval's own."""
     return None if generator.type in GENERATORS else find_plugins().get(generator.type)
+
+
+def origin_of(generator: Generator) -> str:
+    """Returns where a generator of another package comes from, to be said behind its failures.
+
+    Returns:
+        " (plug-in 'newest' of recoeval-example 0.1.0)"; "" for one of recoeval's own.
+    """
+    plugin = plugin_of(generator)
+    return "" if plugin is None else f" ({plugin})"
 
 
 def plugins_for(document: Document) -> tuple[type[Generator], ...]:

@@ -13,7 +13,7 @@ from recoeval.errors import ConfigError
 from recoeval.generators import GENERATORS
 from recoeval.workflow.choices import choices_of, explain
 from recoeval.workflow.config import Config, json_schema, load_config
-from recoeval.workflow.plugins import find_plugins, plugin_of
+from recoeval.workflow.plugins import find_plugins, origin_of, plugin_of
 from tests.workflow.test_preparation import tiny_config
 
 GOOD = """
@@ -67,7 +67,9 @@ def test_a_generator_of_another_package(tmp_path: Path, install: Install) -> Non
     assert (mine.type, mine.model_dump()["depth"], other.model_dump()["depth"]) == ("mine", 5, 3)
     assert isinstance(config, Config)
     assert str(plugin_of(mine)) == "plug-in 'mine' of others 1.2"
+    assert origin_of(mine) == " (plug-in 'mine' of others 1.2)"
     assert plugin_of(own) is None
+    assert origin_of(own) == ""
 
 
 def test_its_run_names_the_package_and_its_configuration_loads_again(
@@ -84,6 +86,18 @@ def test_its_run_names_the_package_and_its_configuration_loads_again(
     assert value("recall@2", generator="mine") == value("recall@2", generator="popularity")
     stored = load_config(done.path / "config.yaml")
     assert stored.config.generators["mine"].model_dump()["depth"] == 5
+
+
+@pytest.mark.parametrize("path", ["model.bin", "model", "redis://nowhere/1", "absent.bin"])
+def test_a_path_of_it_may_be_anything(tmp_path: Path, install: Install, path: str) -> None:
+    install(GOOD + "    path: str\n    '''Of the model.'''\n")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model.bin").write_bytes(b"weights")
+    config = tiny_config(tmp_path) | {"k": [1], "output": {"path": str(tmp_path / "runs")}}
+    place = path if "://" in path else str(tmp_path / path)
+    done = rv.run(config | {"generators": {"mine": {"path": place}}})
+    inputs = {each["role"]: each["path"] for each in done.manifest["inputs"]}
+    assert inputs.get("generators.mine") == (place if path == "model.bin" else None)
 
 
 def test_a_bad_option_of_it_is_told_like_others(tmp_path: Path, install: Install) -> None:
