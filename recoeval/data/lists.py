@@ -57,17 +57,17 @@ class Part:
 
     Args:
         stem: only files of this name, endings left out; None: all files.
-        column: the column that tells rows apart; None: all rows.
-        value: of the column, as text.
+        column: the column that tells rows apart, under our name; text files keep it as text.
+        value: of the column, as text; None: all rows.
     """
 
     stem: str | None = None
     column: str | None = None
-    value: str = ""
+    value: str | None = None
 
     def of(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Returns the rows that have the value."""
-        if self.column is None:
+        if self.column is None or self.value is None:
             return rows
         return rows.filter(pl.col(self.column).cast(pl.String) == self.value)
 
@@ -204,7 +204,7 @@ def read_values(
         ConfigError: an unknown column.
         DataError: unreadable, a column of another type, rows without a value.
     """
-    rows, _ = _open(obj, what, columns or {}, form)
+    rows, _ = _open(obj, what, columns or {}, form, Part(column=column))
     schema = rows.collect_schema()
     if column not in schema:
         known = f"{did_you_mean(column, schema)} Columns: {listed(schema)}"
@@ -242,7 +242,8 @@ def _open(
     elif form is None and is_trec_run(obj):
         return scan_run(obj), False
     else:
-        ids = {columns.get(name, name) for name in (QUERY_ID, USER_ID, ITEM_ID)}
+        texts = [QUERY_ID, USER_ID, ITEM_ID, *([part.column] if part.column else [])]
+        ids = {columns.get(name, name) for name in texts}
         opened = open_table(obj, form, said=what, ids=ids, stem=part.stem)
         rows, text, said = opened.frame, opened.text, str(obj)
     return part.of(rename(rows, columns, path=f"{what}.columns", said=said)), text

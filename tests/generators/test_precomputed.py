@@ -232,6 +232,24 @@ def test_the_folder_of_a_day_and_renamed_users(tmp_path):
     assert found.collect().rows() == [(1000, midnight), (5000, midnight), (9999, midnight)]
 
 
+def test_folders_called_like_our_columns_are_these_columns(tmp_path):
+    for user in ("007", "12"):
+        folder = tmp_path / f"user_id={user}" / "rank=1"
+        folder.mkdir(parents=True)
+        pl.DataFrame({"item_id": [int(user)]}).write_parquet(folder / "part-0.parquet")
+    rows = Precomputed(path=f"{tmp_path}/user_id=*/rank=*/*.parquet").read().collect()
+    assert sorted(rows.rows()) == [("007", 7, 1), ("12", 12, 1)]
+
+
+def test_folders_of_no_interest_do_not_disturb(tmp_path, toy, recommend, equal):
+    for number, rows in enumerate(LISTS.iter_slices(2)):
+        folder = tmp_path / f"dt=2026-01-0{number + 1}" / f"region={'eu' if number else '9'}"
+        folder.mkdir(parents=True)
+        rows.write_parquet(folder / "part-0.parquet")
+    fitted = Precomputed(path=str(tmp_path / "dt=*")).fit(toy.train)
+    equal(recommend(fitted, toy.queries, 1), DELIVERED)
+
+
 @pytest.mark.parametrize(
     ("values", "options", "text", "code"),
     [

@@ -145,3 +145,18 @@ def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[Any, s
     with pytest.raises(SystemExit) as stop:
         cli.main(list(arguments))
     return stop.value.code, *capsys.readouterr()
+
+
+def test_systems_in_a_bucket(bucket: Bucket, tmp_path: Path) -> None:
+    lists = pl.DataFrame(LISTS, ("user_id", "item_id", "rank"), orient="row")
+    for name in ("b", "a"):
+        bucket.put(f"lists/{name}.parquet", lists.with_columns(model=pl.lit(name)))
+    files = {"type": "precomputed", "path": f"{bucket.url}/lists/*.parquet", "systems": "per_file"}
+    column = files | {"systems": {"column": "model"}}
+    done = rv.run(tiny_config(tmp_path, generators={"files": files, "column": column}))
+    names = ["files/a", "files/b", "column/a", "column/b"]
+    assert done.manifest["generators"] == names
+    values = {done.evaluation.value("recall@2", generator=name) for name in names}
+    assert len(values) == 1
+    roles = [each["role"] for each in done.manifest["inputs"]]
+    assert roles.count("generators.files") == roles.count("generators.column") == 2

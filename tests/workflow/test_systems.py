@@ -83,6 +83,15 @@ def test_the_column_may_be_numbers_a_category_or_the_generator(tmp_path: Path) -
         assert [len(rows(found[each])) for each in (first, second)] == [sizes[first], sizes[second]]
 
 
+def test_names_in_text_files_keep_their_zeros(tmp_path: Path) -> None:
+    path = tmp_path / "lists.csv"
+    path.write_text("user_id,item_id,rank,m\n1,2,1,01\n1,3,1,10\n")
+    lists = by_column(path) | {"columns": {"model": "m"}}
+    found = loaded(tmp_path, lists).generators
+    assert list(found)[1:] == ["lists/01", "lists/10"]
+    assert rows(found["lists/01"]) == [(1, 2, 1)]
+
+
 def test_the_column_may_be_that_of_folders(tmp_path: Path) -> None:
     for model, day in (("a", 1), ("b", 1), ("a", 2)):
         write(LISTS.slice(day, 1), tmp_path / f"out/model={model}/dt=2026-11-0{day}/p.parquet")
