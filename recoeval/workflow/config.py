@@ -42,8 +42,8 @@ from recoeval.generators import GENERATORS
 from recoeval.generators.base import Generator
 from recoeval.generators.ordering import order_of
 from recoeval.metrics import Measure, measures, parse_metric
-from recoeval.workflow.funnelstages import FunnelStage, stage_constraints, stage_problems
 from recoeval.workflow.damage import naming_damage
+from recoeval.workflow.funnelstages import FunnelStage, stage_constraints, stage_problems
 from recoeval.workflow.paths import absolute_paths, resolve_paths
 from recoeval.workflow.plugins import loadable_plugins, plugins_for, with_types
 from recoeval.workflow.stages import StageName, with_preset
