@@ -239,8 +239,8 @@ def check_config(
     planned = plan(config, set=changes or (), date=day)
     document: dict[str, Any] = {"config": config, **planned.as_dict()}
     if deep:
-        from recoeval.workflow.config import load_config
         from recoeval.workflow.deepcheck import deep_check
+        from recoeval.workflow.loaded import load_config
 
         found = deep_check(load_config(config, sets=changes or (), date=day))
         document |= {

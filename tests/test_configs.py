@@ -21,7 +21,8 @@ from recoeval.data.truth import Positive
 from recoeval.generators import GENERATORS
 from recoeval.generators.base import Generator
 from recoeval.metrics.base import METRICS
-from recoeval.workflow.config import Config, json_schema, load_config
+from recoeval.workflow.config import Config, json_schema
+from recoeval.workflow.loaded import load_config
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))

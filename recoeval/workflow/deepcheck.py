@@ -14,7 +14,8 @@ from recoeval.analysis.selfcheck import SelfCheck
 from recoeval.columns import QUERY_ID
 from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.auditing import examine, join_health
-from recoeval.workflow.config import Loaded, wanted_measures
+from recoeval.workflow.config import wanted_measures
+from recoeval.workflow.loaded import Loaded
 from recoeval.workflow.logs import Fold, Log, open_log
 from recoeval.workflow.preparation import prepare
 from recoeval.workflow.progress import Silent

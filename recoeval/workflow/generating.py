@@ -11,9 +11,10 @@ from recoeval.analysis.verdict import Failure, Verdict, check_constraints
 from recoeval.errors import Problem, RecoevalError
 from recoeval.generators.ordering import order_of
 from recoeval.workflow.auditing import Outcome
-from recoeval.workflow.config import Config, Loaded
+from recoeval.workflow.config import Config
 from recoeval.workflow.depths import sources_of
 from recoeval.workflow.listcache import ListCache
+from recoeval.workflow.loaded import Loaded
 from recoeval.workflow.preparation import Prepared
 from recoeval.workflow.record import Record
 from recoeval.workflow.scoring import Channel, Work

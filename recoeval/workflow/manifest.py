@@ -13,9 +13,10 @@ from importlib.metadata import version
 from typing import Any
 
 from recoeval.workflow.auditing import Outcome
-from recoeval.workflow.config import Config, Loaded
+from recoeval.workflow.config import Config
 from recoeval.workflow.fingerprints import list_inputs, log_inputs
 from recoeval.workflow.generating import Generating
+from recoeval.workflow.loaded import Loaded
 from recoeval.workflow.logs import Log
 from recoeval.workflow.notes import notes_of, notes_on_reuse
 from recoeval.workflow.plugins import plugin_of

@@ -10,10 +10,11 @@ from typing import Any
 
 from recoeval.analysis.evaluator import Evaluator
 from recoeval.workflow.auditing import Outcome, Part, examine
-from recoeval.workflow.config import Loaded, load_config, wanted_measures
+from recoeval.workflow.config import wanted_measures
 from recoeval.workflow.contributions import contributions_of
 from recoeval.workflow.generating import Generating, judge
 from recoeval.workflow.listcache import open_cache
+from recoeval.workflow.loaded import Loaded, load_config
 from recoeval.workflow.logs import Fold, Log, open_log
 from recoeval.workflow.manifest import manifest_of
 from recoeval.workflow.preparation import prepare

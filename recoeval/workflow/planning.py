@@ -17,10 +17,11 @@ from recoeval.data.failures import dtype_name
 from recoeval.data.truth import Policies
 from recoeval.errors import ConfigError
 from recoeval.metrics import Measure
-from recoeval.workflow.config import Config, list_depth, load_config, wanted_measures
+from recoeval.workflow.config import Config, list_depth, wanted_measures
 from recoeval.workflow.definitions import rules_of
 from recoeval.workflow.estimates import Estimate, estimate
 from recoeval.workflow.headers import find_misfits, read_headers
+from recoeval.workflow.loaded import load_config
 from recoeval.workflow.logs import sources_of
 from recoeval.workflow.stages import stage_notes
 

@@ -16,8 +16,8 @@ from recoeval.generators import Popularity
 from recoeval.report.planned import deep_sections
 from recoeval.report.values import Paragraph
 from recoeval.workflow import auditing
-from recoeval.workflow.config import load_config
 from recoeval.workflow.deepcheck import DeepCheck, deep_check
+from recoeval.workflow.loaded import load_config
 from recoeval.workflow.planning import plan
 from tests.workflow.test_pipeline import LISTS
 from tests.workflow.test_preparation import tiny_config

@@ -6,7 +6,8 @@ import pytest
 from recoeval.errors import ConfigError
 from recoeval.generators import ALS, GENERATORS, Popularity
 from recoeval.generators.precomputed import Precomputed
-from recoeval.workflow.config import Config, json_schema, list_depth, load_config, wanted_measures
+from recoeval.workflow.config import Config, json_schema, list_depth, wanted_measures
+from recoeval.workflow.loaded import load_config
 from tests.workflow.test_preparation import RULE, tiny_config
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import recoeval as rv
 from recoeval.errors import DataError
-from recoeval.workflow.config import load_config
 from recoeval.workflow.damage import naming_damage
+from recoeval.workflow.loaded import load_config
 from tests.workflow.test_preparation import tiny_config
 
 

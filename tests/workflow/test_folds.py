@@ -10,7 +10,7 @@ import pytest
 
 import recoeval as rv
 from recoeval.errors import ConfigError, DataError
-from recoeval.workflow.config import load_config
+from recoeval.workflow.loaded import load_config
 from recoeval.workflow.logs import open_log
 from recoeval.workflow.preparation import prepare
 from tests.workflow.test_pipeline import Stages, channel

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from recoeval.errors import ConfigError, DataError
-from recoeval.workflow.config import load_config
 from recoeval.workflow.headers import read_headers
+from recoeval.workflow.loaded import load_config
 from recoeval.workflow.systems import in_each_fold
 from tests.workflow.test_preparation import tiny_config
 from tests.workflow.test_systems import LISTS, loaded, per_file, refusal, rows, write

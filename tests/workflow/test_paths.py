@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 import recoeval as rv
-from recoeval.workflow.config import Loaded, load_config
+from recoeval.workflow.loaded import Loaded, load_config
 from recoeval.workflow.paths import absolute_paths
 from tests.workflow.test_preparation import tiny, tiny_config
 

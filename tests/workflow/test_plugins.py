@@ -12,7 +12,8 @@ import recoeval as rv
 from recoeval.errors import ConfigError
 from recoeval.generators import GENERATORS
 from recoeval.workflow.choices import choices_of, explain
-from recoeval.workflow.config import Config, json_schema, load_config
+from recoeval.workflow.config import Config, json_schema
+from recoeval.workflow.loaded import load_config
 from recoeval.workflow.plugins import find_plugins, origin_of, plugin_of
 from tests.workflow.test_preparation import tiny_config
 

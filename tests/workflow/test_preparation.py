@@ -14,7 +14,8 @@ import pytest
 
 from recoeval.data.sources import Source, scan_interactions
 from recoeval.errors import ConfigError, DataError
-from recoeval.workflow.config import Config, load_config
+from recoeval.workflow.config import Config
+from recoeval.workflow.loaded import load_config
 from recoeval.workflow.logs import Fold, Log, open_log
 from recoeval.workflow.preparation import Prepared, prepare
 

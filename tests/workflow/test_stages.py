@@ -1,7 +1,7 @@
 import pytest
 
 from recoeval.metrics import METRICS, measures
-from recoeval.workflow.config import load_config
+from recoeval.workflow.loaded import load_config
 from recoeval.workflow.stages import PRESETS, stage_notes, with_preset
 
 

@@ -12,7 +12,8 @@ import yaml
 import recoeval as rv
 from recoeval.errors import ConfigError, DataError, RecoevalError
 from recoeval.generators.precomputed import Precomputed
-from recoeval.workflow.config import Config, load_config
+from recoeval.workflow.config import Config
+from recoeval.workflow.loaded import load_config
 from recoeval.workflow.planning import plan
 from tests.workflow.test_preparation import tiny_config
 

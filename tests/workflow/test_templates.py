@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recoeval.errors import ConfigError
-from recoeval.workflow.config import load_config
+from recoeval.workflow.loaded import load_config
 from recoeval.workflow.templates import STARTER, write_starter
 
 
