@@ -178,7 +178,7 @@ def find(asked: Asked, *, drop_seen: bool) -> Found:
     hits, at = pairs[stays][order], rows[stays][order]
     lists = asked.block.lists(at)
     starts = asked.block.starts[lists]
-    before = np.searchsorted(gone, at) - np.searchsorted(gone, starts) if len(gone) else 0
+    before = _left_before(at, starts, gone)
     filtered = pairs[:0] if stays.all() else np.setdiff1d(pairs, hits)
     return Found(
         _frame(
@@ -212,8 +212,7 @@ def prepared_rows(asked: Asked, *, drop_seen: bool) -> pl.DataFrame:
     block = whole.block
     _, at = expand(block.starts[:-1], whole.lengths)
     starts = block.starts[block.lists(at)]
-    before = np.searchsorted(gone, at) - np.searchsorted(gone, starts)
-    ranks = rows[RANK] - pl.Series(before, dtype=pl.Int64)
+    ranks = rows[RANK] - pl.Series(_left_before(at, starts, gone), dtype=pl.Int64)
     return rows.with_columns(ranks.alias(RANK)).filter(~_are_in(at, gone))
 
 
@@ -222,6 +221,19 @@ def _leaving(asked: Asked, *, drop_seen: bool) -> tuple[Ints, Ints, Ints]:
     repeated = asked.repeated()
     known = np.sort(asked.pairs(SEEN)[1]) if SEEN in asked.matched else np.zeros(0, np.int64)
     return repeated, known, _union(repeated, known) if drop_seen else repeated
+
+
+def _left_before(rows: Ints, starts: Ints, gone: Ints) -> Ints:
+    """Returns how many rows of the same list leave before each row.
+
+    Args:
+        rows: positions.
+        starts: where the list of each row starts.
+        gone: rows that leave, ascending.
+    """
+    if not len(gone):
+        return np.zeros(len(rows), np.int64)
+    return np.searchsorted(gone, rows) - np.searchsorted(gone, starts)
 
 
 def _union(one: Ints, other: Ints) -> Ints:
