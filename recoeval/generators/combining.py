@@ -348,7 +348,8 @@ def add_up(block: Block, values: Sequence[Floats], limit: int) -> Picked:
 
     # Pairs are numbered by query and item: what is left to sort by is the sum.
     keys = pl.DataFrame({"query": block.queries, "sum": 0.0 - sums}).with_row_index("pair")
-    order = keys.sort("query", "sum", "pair")["pair"].to_numpy().astype(np.int64)
+    ordered = keys.sort("query", "sum", maintain_order=True)
+    order = ordered["pair"].to_numpy().astype(np.int64)
     lengths = np.bincount(block.queries, minlength=len(block.query_ids))
     places = np.arange(1, size + 1) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     kept = places <= limit
