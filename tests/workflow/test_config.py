@@ -263,9 +263,14 @@ def test_the_stored_form_loads_to_the_same(tmp_path: Path) -> None:
 
 
 def test_every_generator_can_be_chosen(tmp_path: Path) -> None:
+    needed = {
+        "precomputed": {"path": "x.parquet"},
+        "merge": {"channels": {"popularity": None}},
+        "rerank": {"of": "popularity", "by": "popularity"},
+    }
     for name, cls in GENERATORS.items():
-        needed = {"path": "x.parquet"} if name == "precomputed" else {}
-        config = load_config(tiny_config(tmp_path, generators={name: needed or None})).config
+        generators = {"popularity": None, name: needed.get(name)}
+        config = load_config(tiny_config(tmp_path, generators=generators)).config
         assert type(config.generators[name]) is cls
 
 
