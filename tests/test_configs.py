@@ -274,6 +274,8 @@ def fits(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any], place: 
         if word in schema:
             tried = [fits(value, choice, root, place) for choice in schema[word]]
             return [] if [] in tried else min(tried, key=len)
+    if "if" in schema and fits(value, schema["if"], root, place):
+        schema = {**schema, **schema["else"]}
     if "const" in schema and value != schema["const"]:
         return [f"{place}: {value!r} is not {schema['const']!r}"]
     if "enum" in schema and value not in schema["enum"]:
@@ -352,6 +354,12 @@ def test_the_json_schema_fits_every_configuration(name: str) -> None:
 def test_the_json_schema_refuses_what_is_wrong(change: dict[str, Any]) -> None:
     schema = json_schema()
     assert fits(plain({**read("quickstart.yaml"), **change}), schema, schema, "") != []
+
+
+def test_a_file_that_extends_others_may_leave_out_what_they_have() -> None:
+    schema = json_schema()
+    assert fits({}, schema, schema, "") == [".split: missing", ".generators: missing"]
+    assert fits({"extends": "base.yaml"}, schema, schema, "") == []
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,11 @@ def json_schema() -> dict[str, Any]:
     fields["k"] = {"anyOf": [fields["k"], one], "description": about}
     sides = schema["$defs"]["FileSplit"]["properties"]
     sides.update({name: {"anyOf": [sides[name], text]} for name in ("train", "test")})
+    # What a file leaves out may stand in those that it extends.
+    schema["if"], schema["else"] = (
+        {"required": ["extends"]},
+        {"required": schema.pop("required")},
+    )
     return schema
 
 

@@ -38,6 +38,7 @@ from recoeval.workflow.depths import (
 )
 from recoeval.workflow.listcache import CachedLists, ListCache, StoredLists
 from recoeval.workflow.neighbours import Neighbours
+from recoeval.workflow.plugins import origin_of
 from recoeval.workflow.preparation import Prepared
 from recoeval.workflow.record import Record
 from recoeval.workflow.shelf import Shelf
@@ -134,7 +135,7 @@ class Work:
             RecoevalError: it failed; the error names it.
         """
         generator, queries = self._generator(name), self.prepared.truth.queries
-        with _naming(name):
+        with _naming(name, generator):
             stored, kept = self._stored(name, generator)
             fitted: Fitted
             if stored is None:
@@ -335,7 +336,7 @@ def _audited(generator: Generator, files: Files, what: str) -> AuditedLists:
 
 
 @contextmanager
-def _naming(name: str) -> Iterator[None]:
+def _naming(name: str, generator: Generator) -> Iterator[None]:
     """Makes every failure of a generator one that names it."""
     path = f"generators.{name}"
     try:
@@ -349,7 +350,7 @@ def _naming(name: str) -> Iterator[None]:
             *(replace(each, path=_named(each.path, name) or path) for each in error.problems)
         ) from error
     except Exception as error:  # anybody's code: what it raises must name it
-        text = f"{type(error).__name__}: {gist(str(error))}"
+        text = f"{type(error).__name__}: {gist(str(error))}{origin_of(generator)}"
         raise EngineError(Problem(text, path)) from error
 
 
