@@ -83,8 +83,8 @@ class EASE(Generator):
 
 
 def _refuse_too_many(items: int) -> None:
-    # One matrix of float64, and the parts that it is made from.
-    needed, free = 8 * items**2 + 16 * _CHUNK, _free_memory()
+    # One matrix of float64, and what it and the lists are made from: 144 MB measured.
+    needed, free = 8 * items**2 + 40 * _CHUNK, _free_memory()
     if free is not None and needed > free:
         raise EngineError(
             f"ease holds a matrix of items x items: {items:,} items take "

@@ -93,7 +93,7 @@ def test_too_many_items_for_the_memory(toy, monkeypatch):
     with pytest.raises(EngineError) as caught:
         EASE().fit(toy.train)
     assert str(caught.value) == (
-        "ease holds a matrix of items x items: 20,000 items take 3.04 GiB, and 0.06 GiB are free. "
+        "ease holds a matrix of items x items: 20,000 items take 3.14 GiB, and 0.06 GiB are free. "
         "Leave rare items out with a rule in training.where, or take item_knn"
     )
 
