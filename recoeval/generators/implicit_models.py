@@ -106,7 +106,6 @@ class BPR(Generator):
 
         users, items = distinct(train.rows, c.USER_ID), distinct(train.rows, c.ITEM_ID)
         weights = pair_weights(train.rows, users, items)
-        weights.data[:] = 1
         model = fit_model(
             BayesianPersonalizedRanking,
             self.model_dump(exclude={"type"}),

@@ -2,7 +2,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from recoeval.generators.blocks import distinct_pairs, ranked_lists, seen_items
+from recoeval.generators.blocks import (
+    best,
+    distinct_pairs,
+    pair_weights,
+    ranked_lists,
+    seen_items,
+)
 
 ITEMS = pl.Series([50, 20, 40, 30])  # in the order of a ranking, not of the ids
 PAIRS = [(7, 30), (3, 20), (7, 50), (7, 30), (3, 99), (5, 99), (3, 50), (7, 20), (7, 30)]
@@ -71,3 +77,29 @@ def test_lists_of_several_lengths():
     ).collect()
     assert lists.columns == ["query_id", "item_id", "rank", "score"]
     assert lists.rows() == [("a", 30, 1, 2.5), ("a", 50, 2, 1.5), ("c", 20, 1, 7.0)]
+
+
+def test_best_entries_of_rows():
+    rows = np.array([2, 0, 2, 0, 2, 0])
+    positions = np.array([4, 9, 1, 3, 0, 5])
+    scores = np.array([1.0, 0.5, 1.0, 0.5, -2.0, 0.5])
+    listed, known, lengths = best(rows, positions, scores, (4, 2))
+    # Row 1 has none, and neither has the last one; equal scores go by position.
+    assert lengths.tolist() == [2, 0, 2, 0]
+    assert listed.tolist() == [[3, 5], [0, 0], [1, 4], [0, 0]]
+    assert known.tolist() == [[0.5, 0.5], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
+
+
+def test_best_entries_where_there_are_fewer_than_asked_for():
+    listed, known, lengths = best(np.array([0]), np.array([7]), np.array([-1.0]), (1, 3))
+    assert (listed.tolist(), known.tolist(), lengths.tolist()) == ([[7, 0, 0]], [[-1.0, 0, 0]], [1])
+
+
+def test_weights_of_pairs_are_summed_and_in_order():
+    rows = pl.LazyFrame(
+        {"user_id": [2, 1, 2, 2], "item_id": [5, 6, 6, 5], "weight": [1.0, 4.0, 0.5, 2.0]}
+    )
+    weights = pair_weights(rows, pl.Series([1, 2]), pl.Series([5, 6]))
+    assert weights.toarray().tolist() == [[0.0, 4.0], [3.0, 0.5]]
+    assert weights.has_sorted_indices
+    assert weights.dtype == np.float32

@@ -125,7 +125,7 @@ def same_lists(generator, one, other, recommend) -> bool:
             (
                 r"the fit diverged: factors are NaN or infinite with factors=2, "
                 r"learning_rate=1e\+30, regularization=10, iterations=100 and pair weights up to "
-                r"1\. Lower learning_rate or regularization"
+                r"4\. Lower learning_rate or regularization"
             ),
         ),
         (
