@@ -88,10 +88,10 @@ def shown(data: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
         elif path in ("buckets", "generators[merge].channels"):
             for each in value.values():
                 yield from shown(each if isinstance(each, dict) else {}, f"{path}.*.")
-        elif path == "constraints":
-            for constraint in value:
-                if isinstance(constraint, dict):
-                    yield from shown(constraint, "constraints.")
+        elif path in ("constraints", "funnel"):
+            for each in value:
+                if isinstance(each, dict):
+                    yield from shown(each, f"{path}.")
         elif isinstance(value, dict) and not re.search(r"\b(columns|derive)$", path):
             yield from shown(value, f"{path}.")
 
