@@ -6,8 +6,8 @@ same number in every channel that lists it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
@@ -57,6 +57,16 @@ class Listed:
         """Rows of each query."""
         return np.diff(self.starts)
 
+    def head(self, k: int) -> Listed:
+        """Returns the rows down to a rank."""
+        lengths = self.lengths
+        if (lengths <= k).all():
+            return self
+        near = self.ranks <= k
+        starts = np.append(0, np.cumsum(np.minimum(lengths, k)))
+        numbers = (self.queries[near], self.pairs[near], self.ranks[near])
+        return Listed(starts, *numbers, self.scores[near])
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -75,6 +85,26 @@ class Block:
     queries: Ints
     items: Ints
     channels: tuple[Listed, ...]
+
+    def part(self, places: Sequence[int], depths: Iterable[int]) -> Block:
+        """Returns some of the channels, each down to a depth.
+
+        Args:
+            places: of the channels.
+            depths: of each the last rank that is left, >= 1.
+        """
+        channels = [self.channels[place].head(k) for place, k in zip(places, depths, strict=True)]
+        used = np.zeros(len(self.queries), dtype=np.bool_)
+        for rows in channels:
+            used[rows.pairs] = True
+        numbers = np.cumsum(used) - 1
+        return Block(
+            self.query_ids,
+            self.item_ids,
+            self.queries[used],
+            self.items[used],
+            tuple(replace(rows, pairs=numbers[rows.pairs]) for rows in channels),
+        )
 
 
 @dataclass(frozen=True, slots=True)

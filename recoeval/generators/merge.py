@@ -15,20 +15,12 @@ from pydantic_core import CoreSchema
 
 from recoeval import columns as c
 from recoeval.component import Component, Number
-from recoeval.errors import ConfigError, DataError, EngineError, Problem, did_you_mean, some
+from recoeval.errors import ConfigError, EngineError, did_you_mean
 from recoeval.generators.base import Fitted, Generator, Others, Train
-from recoeval.generators.combining import (
-    Listed,
-    Picked,
-    add_up,
-    fill,
-    filled_depths,
-    number_rows,
-    take_turns,
-    turned_depths,
-)
+from recoeval.generators.combining import filled_depths, turned_depths
+from recoeval.generators.merging import Merged, merge_lists
 
-__all__ = ["Channel", "Merge", "Merged", "Merging", "merge_lists"]
+__all__ = ["Channel", "Merge", "Merging"]
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +32,6 @@ Slots = Annotated[int, Strict(), Field(ge=1, le=_DEEPEST)]
 Weight = Annotated[Number, Field(gt=0, le=1e100)]
 """A number above 0, so far below the largest one that no sum overflows."""
 
-_CONSTANT = 60.0
 _DEPTH = 500
 _USES: Mapping[str, tuple[str, ...]] = {
     "weight": ("weighted", "rrf"),
@@ -234,22 +225,6 @@ class Merge(Generator):
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
-    """Merged lists, and where their items come from.
-
-    Args:
-        lists: query_id, item_id, rank (Int64, 1..n), score (Float64), channel (String: who gave
-            the item; with weighted and rrf who adds the most to its score, the first of equals),
-            channel_rank (Int64: its rank in that channel's list); by query and rank.
-        duplicates: of each channel, as configured: its rows that were read, and whose items are
-            in the merged list because another channel gave them.
-    """
-
-    lists: pl.DataFrame
-    duplicates: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
 class Merging:
     """A merge that can read its channels.
 
@@ -278,113 +253,3 @@ class Merging:
         """
         lists = {name: self.others.lists(name, queries) for name in self.merge.channels}
         return merge_lists(lists, self.merge, k)
-
-
-def merge_lists(lists: Mapping[str, pl.DataFrame], merge: Merge, k: int) -> Merged:
-    """Returns one list a query out of those of the channels.
-
-    Args:
-        lists: of each channel, by its name: query_id, item_id, rank (Int64, 1..n without gaps),
-            score (Float64 or null); rows in any order, items distinct within a query. Rows
-            deeper than `merge.reads(k)` change nothing.
-        merge: how; its channels are those of the lists.
-        k: length of the merged lists, items, >= 1.
-
-    Raises:
-        DataError: a channel has rows without a score where the method needs one.
-
-    Source:
-        rrf: G. V. Cormack, C. L. A. Clarke, S. Büttcher, Reciprocal rank fusion outperforms
-        Condorcet and individual rank learning methods, SIGIR 2009.
-
-    Example:
-        >>> def ranked(*items):
-        ...     rows = {"query_id": "q", "item_id": items, "rank": range(1, len(items) + 1)}
-        ...     return pl.DataFrame(rows).with_columns(score=1.0 / pl.col("rank"))
-        >>> merge = Merge(channels={"als": 2, "popular": 2})
-        >>> merged = merge_lists({"als": ranked(7, 5), "popular": ranked(5, 3, 9)}, merge, 10)
-        >>> merged.lists["item_id"].to_list(), merged.lists["channel"].to_list()
-        ([7, 5, 3, 9], ['als', 'als', 'popular', 'popular'])
-        >>> merged.duplicates
-        {'als': 0, 'popular': 1}
-    """
-    depths = merge.reads(k)
-    cut = {name: lists[name].filter(pl.col(c.RANK) <= depth) for name, depth in depths.items()}
-    block = number_rows(list(cut.values()))
-    channels = [merge.channels[name] for name in cut]
-    quotas, limit = [channel.quota for channel in channels], merge.length(k)
-    if merge.method == "quota":
-        picked = fill(block, quotas, limit)
-    elif merge.method == "round_robin":
-        picked = take_turns(block, quotas, limit)
-    else:
-        if merge.method == "weighted" and merge.normalize != "rank":
-            for name, rows in cut.items():
-                _require_scores(name, rows)
-        values = [
-            (channel.weight or 1.0) * _share(merge, rows)
-            for channel, rows in zip(channels, block.channels, strict=True)
-        ]
-        picked = add_up(block, values, limit)
-    query_ids = block.query_ids.gather(block.queries[picked.pairs])
-    item_ids = block.item_ids.gather(block.items[picked.pairs])
-    counted = dict(zip(cut, picked.duplicates, strict=True))
-    return Merged(
-        _frame(query_ids, item_ids, picked, list(cut)),
-        {name: counted[name] for name in merge.channels},
-    )
-
-
-def _frame(
-    query_ids: pl.Series, item_ids: pl.Series, picked: Picked, names: list[str]
-) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            c.QUERY_ID: query_ids,
-            c.ITEM_ID: item_ids,
-            c.RANK: picked.places,
-            c.SCORE: picked.scores,
-            c.CHANNEL: pl.Series(names, dtype=pl.String).gather(picked.givers),
-            c.CHANNEL_RANK: picked.ranks,
-        }
-    )
-
-
-def _require_scores(name: str, rows: pl.DataFrame) -> None:
-    """Raises DataError where rows of a channel have no finite score."""
-    lacking = rows.filter(~pl.col(c.SCORE).is_finite().fill_null(False))
-    if lacking.height:
-        examples = some(lacking.select(c.QUERY_ID, c.ITEM_ID).head(6).rows())
-        text = (
-            f"{lacking.height} of {rows.height} rows have no finite score, which "
-            f"normalize: minmax needs, e.g. {examples}: write normalize: rank"
-        )
-        raise DataError(Problem(text, f"lists[{name}].{c.SCORE}"))
-
-
-def _share(merge: Merge, rows: Listed) -> Floats:
-    """Returns what each row of a channel adds, before its weight."""
-    if merge.method == "rrf":
-        constant = _CONSTANT if merge.constant is None else merge.constant
-        return 1.0 / (constant + rows.ranks.astype(np.float64))
-    if merge.normalize == "rank":
-        counts = np.repeat(rows.lengths, rows.lengths).astype(np.float64)
-        return (counts - rows.ranks + 1) / counts
-    return _minmax(rows)
-
-
-def _minmax(rows: Listed) -> Floats:
-    """Returns (score - min) / (max - min) within each query, 1 where all scores are equal."""
-    lengths = rows.lengths[rows.lengths > 0]
-    starts = rows.starts[:-1][rows.lengths > 0]
-    if not len(starts):
-        return rows.scores
-    low = np.repeat(np.minimum.reduceat(rows.scores, starts), lengths)
-    high = np.repeat(np.maximum.reduceat(rows.scores, starts), lengths)
-    with np.errstate(over="ignore"):
-        # The range of the largest numbers overflows: halves do not, and are exact up there.
-        half: Floats = np.where(np.isfinite(high - low), 1.0, 0.5)
-    span = high * half - low * half
-    equal = span == 0
-    values: Floats = (rows.scores * half - low * half) / np.where(equal, 1.0, span)
-    return np.where(equal, 1.0, values)

@@ -25,7 +25,8 @@ from recoeval.columns import (
     WHAT_IF_SCHEMA,
 )
 from recoeval.data.queries import pairs_by_query
-from recoeval.generators.merge import Merge, merge_lists
+from recoeval.generators.merge import Merge
+from recoeval.generators.merging import Numbered, merge_numbered
 from recoeval.workflow.config import Config
 from recoeval.workflow.depths import size_of, slots_of, sources_of, variants_of
 from recoeval.workflow.scoring import Channel, Work
@@ -144,11 +145,11 @@ class _Contributions:
         size = size_of(merge, self.largest)
         variants = variants_of(merge, self.config.what_if)
         for lists in self._blocks(merge.channels):
-            made = {CONFIGURED: merge_lists(lists, merge, size).lists}
+            numbered = Numbered.of(lists)
+            made = {CONFIGURED: merge_numbered(numbered, merge, size).lists}
             for channel, change, variant in variants:
-                own = {name: lists[name] for name in variant.channels}
                 longer = size_of(variant, self.largest)
-                made[channel, change] = merge_lists(own, variant, longer).lists
+                made[channel, change] = merge_numbered(numbered, variant, longer).lists
             yield made
 
     def funnel(self) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from recoeval.generators import Merge
-from recoeval.generators.merge import merge_lists
+from recoeval.generators.merging import merge_lists
 from recoeval.testing.merging import merge_of
 from tests.generators.others import SCHEMA
 from tests.generators.test_merge import rules_of

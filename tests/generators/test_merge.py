@@ -9,7 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from recoeval.errors import ConfigError, DataError, EngineError
 from recoeval.generators import Generator, Merge
-from recoeval.generators.merge import Channel, Merging, merge_lists
+from recoeval.generators.merge import Channel, Merging
+from recoeval.generators.merging import merge_lists
 from recoeval.testing.contracts import ListsContract
 from recoeval.testing.merging import MergeRules, merge_of
 from recoeval.testing.toy import ToyLog, make_log
