@@ -273,7 +273,7 @@ def test_lists_matched_again_are_what_the_engine_found(evaluator, population):
         .sort("query_id", maintain_order=True)
     )
     told = what_if_table(
-        [{CONFIGURED: prepared, ("a", "dropped"): prepared.clear()}], population, merge="m"
+        [(CONFIGURED, prepared), (("a", "dropped"), prepared.clear())], population, merge="m"
     )
     row = told.filter(bucket_by="all", change="as configured").row(0, named=True)
     assert row["hits"] == scored.found.height

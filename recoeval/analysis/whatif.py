@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,7 +72,7 @@ def hits_of(lists: pl.DataFrame, numbering: Numbering) -> Hits:
 
 
 def what_if_table(
-    blocks: Iterable[Mapping[Variant, pl.DataFrame]],
+    lists: Iterable[tuple[Variant, pl.DataFrame]],
     population: Population,
     *,
     merge: str,
@@ -81,9 +81,9 @@ def what_if_table(
     """Returns WHAT_IF: each channel of a merge with each change, overall and by bucket.
 
     Args:
-        blocks: for blocks of queries, which together have each query once: the merged lists of
-            each variant, `CONFIGURED` among them; query_id, item_id, seen items gone, the rows
-            of a query one after the other.
+        lists: the merged lists of each variant, `CONFIGURED` among them, in blocks that together
+            have each query once: query_id, item_id, seen items gone, the rows of a query one
+            after the other. One block is held at a time.
         population: who is counted; queries without relevant items are left out.
         merge: name in the result.
         fold: number in the result.
@@ -95,12 +95,11 @@ def what_if_table(
         less that as configured; null without users.
 
     Raises:
-        KeyError: blocks without the merge as configured.
+        KeyError: lists without those of the merge as configured.
     """
     found: dict[Variant, list[Hits]] = {}
-    for block in blocks:
-        for variant, lists in block.items():
-            found.setdefault(variant, []).append(hits_of(lists, population.numbering))
+    for variant, block in lists:
+        found.setdefault(variant, []).append(hits_of(block, population.numbering))
     if not found:
         return pl.DataFrame(schema=WHAT_IF_SCHEMA)
     told = {variant: _numbers(parts, population) for variant, parts in found.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from recoeval.analysis.summary import SERVED
+from recoeval.analysis.summary import ALL, SERVED
 from recoeval.columns import COLDNESS, POSITIVES, QUOTA
 from recoeval.engine.checks import refuse_missing_roles
 from recoeval.errors import ConfigError, Problem, did_you_mean
@@ -83,6 +83,10 @@ def _data_problems(config: Config, *, framed: bool) -> Iterator[Problem]:
 
 def _name_problems(config: Config) -> Iterator[Problem]:
     yield from stage_problems(config.funnel)
+    if ALL in config.generators:
+        yield Problem(
+            f"{ALL!r} means all generators in reports: choose another name", "generators.all"
+        )
     asked: list[tuple[str, int | str, str]] = [
         ("baselines", index, name) for index, name in enumerate(config.baselines)
     ]

@@ -140,17 +140,16 @@ class _Contributions:
         ]
         return pl.concat([pl.DataFrame(schema=WHAT_IF_SCHEMA), *tables])
 
-    def _variants(self, merge: Merge) -> Iterator[dict[Variant, pl.DataFrame]]:
-        """Yields the lists of a merge and of its variants, block by block."""
+    def _variants(self, merge: Merge) -> Iterator[tuple[Variant, pl.DataFrame]]:
+        """Yields the lists of a merge and of its variants, block by block of queries."""
         size = size_of(merge, self.largest)
         variants = variants_of(merge, self.config.what_if)
         for lists in self._blocks(merge.channels):
             numbered = Numbered.of(lists)
-            made = {CONFIGURED: merge_numbered(numbered, merge, size).lists}
+            yield CONFIGURED, merge_numbered(numbered, merge, size).lists
             for channel, change, variant in variants:
                 longer = size_of(variant, self.largest)
-                made[channel, change] = merge_numbered(numbered, variant, longer).lists
-            yield made
+                yield (channel, change), merge_numbered(numbered, variant, longer).lists
 
     def funnel(self) -> pl.DataFrame:
         """Returns FUNNEL, if all of its generators gave lists."""

@@ -30,7 +30,7 @@ def table(
 ) -> pl.DataFrame:
     given_blocks = [list(log.users)] if blocks is None else blocks
     lists = [
-        {variant: log.frame(name, own) for name, variant in names.items()} for own in given_blocks
+        (variant, log.frame(name, own)) for own in given_blocks for name, variant in names.items()
     ]
     return what_if_table(lists, log.population(), merge="merged", fold=1)
 
