@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -35,14 +35,19 @@ def log_inputs(config: Config, log: Log) -> list[dict[str, Any]]:
     return _inputs([*paths.items(), *_tables(config).items()])
 
 
-def list_inputs(config: Config) -> list[dict[str, Any]]:
+def list_inputs(config: Config, *, failed: Collection[str] = ()) -> list[dict[str, Any]]:
     """Returns what `log_inputs` does of the files of lists.
+
+    Args:
+        config: the configuration.
+        failed: generators that failed: their files may be the reason, and nothing is theirs.
 
     Raises:
         DataError: a file is there no more, or the store refuses.
     """
     roles = []
-    for name, generator in config.generators.items():
+    left = {name: each for name, each in config.generators.items() if name not in failed}
+    for name, generator in left.items():
         # The systems of an entry have the same files.
         role = f"generators.{key_of(name)}"
         roles += [

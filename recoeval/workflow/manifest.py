@@ -38,7 +38,7 @@ def manifest_of(
     cache, failures = generating.cache, generating.failures
     with record.stage("fingerprints"):
         known = log_inputs(config, log) if cache is None else cache.inputs
-        inputs = [*known, *list_inputs(config)]
+        inputs = [*known, *list_inputs(config, failed=generating.failed)]
     finished = datetime.now(UTC)
     values = loaded.masked(config.model_dump(mode="json", exclude_none=True))
     return {

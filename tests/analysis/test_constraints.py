@@ -567,6 +567,7 @@ def test_a_verdict_as_plain_values():
             }
         ],
         "suspicions": [],
+        "failures": [],
     }
 
 

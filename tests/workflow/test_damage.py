@@ -51,7 +51,10 @@ def test_a_damaged_file_of_a_system_is_named(tmp_path: Path) -> None:
     config = tiny_config(tmp_path)
     config |= {"generators": {"a": lists(tmp_path) | {"systems": "per_file"}}}
     damage(tmp_path / "lists" / "2.parquet")
-    text = refusal(tmp_path, config)
+    run = rv.run(config | {"output": {"path": str(tmp_path / "runs")}})
+    (failure,) = run.verdict.failures
+    text = failure.messages[0].replace(str(tmp_path), "@")
+    assert (failure.generator, failure.exit_code) == ("a/2", 3)
     assert text.startswith("lists[a/2]: @/lists/2.parquet cannot be read: parquet: ")
 
 

@@ -93,8 +93,12 @@ def test_costs_grow_with_rows_folds_texts_and_models(
 
 def test_every_type_of_ours_has_a_cost() -> None:
     assert set(GENERATORS) - {"precomputed"} <= set(rates.COSTS)
+    needed = {
+        "merge": {"channels": {"popularity": 10}},
+        "rerank": {"of": "popularity", "by": "popularity"},
+    }
     for name in set(GENERATORS) - {"precomputed"}:
-        generator = GENERATORS[name]()
+        generator = GENERATORS[name](**needed.get(name, {}))
         cost = rates.cost_of(generator)
         assert cost.known
         # Options that a cost grows with exist, and are numbers.

@@ -49,8 +49,8 @@ os.fsync, Path.replace = fsync, replace
 from recoeval.cli import main
 main(command)
 """
-# Nine files, two of lists and what they are made of: each is synced, renamed, its folder synced.
-FILES = 10
+# Nine files, and two of lists and what they are made of: each is synced, renamed, its folder synced.
+FILES = 11
 EVENTS = 3 * FILES
 
 

@@ -718,7 +718,7 @@ def test_lists_are_made_block_by_block(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.undo()
     monkeypatch.setattr(Popularity, "fit", fit)
     monkeypatch.setattr(Popularity, "block", 3)
-    run = rv.run(tiny_config(tmp_path, output={"recommendations": True}))
+    run = rv.run(tiny_config(tmp_path, output={"recommendations": True}), fresh=True)
     assert noted == [3, 1]
     files = sorted(path.name for path in (run.path / "recommendations/popularity").iterdir())
     assert files == ["part-00000.parquet", "part-00001.parquet"]
@@ -760,6 +760,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
         ("channel: fit", None),
         ("channel: lists", 4),
         ("summary", None),
+        ("channels", None),
         ("audit", None),
         ("constraints", None),
         ("write", None),
@@ -785,7 +786,7 @@ def test_a_failing_generator_is_named_and_leaves_nothing(
         raise ValueError("no luck")
 
     monkeypatch.setattr(GENERATORS["random"], "fit", fit)
-    generators = {"popularity": None, "mine": {"type": "random"}}
+    generators = {"mine": {"type": "random"}}
     with pytest.raises(EngineError) as caught:
         rv.run(tiny_config(tmp_path, generators=generators, output={"recommendations": True}))
     assert str(caught.value) == "generators.mine: ValueError: no luck"
