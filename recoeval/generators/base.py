@@ -12,7 +12,7 @@ import polars as pl
 
 from recoeval.component import Component
 
-__all__ = ["Fitted", "Generator", "Others", "Scoring", "Train"]
+__all__ = ["Counting", "Fitted", "Generator", "Others", "Scoring", "Train"]
 
 
 class Others(Protocol):
@@ -105,6 +105,20 @@ class Scoring(Protocol):
         Returns:
             Float64, one a row, higher is better; null where it has none (a user or an item
             without a train row).
+        """
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A fitted generator that counts what a reader of its lists should know."""
+
+    def counted(self, queries: pl.DataFrame, k: int) -> tuple[pl.LazyFrame, Mapping[str, int]]:
+        """Returns what `recommend` does, and counts by name; those of blocks add up.
+
+        Args:
+            queries: query_id, user_id; one row a query.
+            k: length of the lists, items, >= 1.
         """
         ...
 

@@ -238,8 +238,13 @@ class Merging:
 
     def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
         """Returns the merged lists; the score is 1 / rank with quota and round_robin."""
-        lists = self.merged(queries, k).lists
-        return lists.lazy().select(c.QUERY_ID, c.ITEM_ID, c.RANK, c.SCORE)
+        return self.counted(queries, k)[0]
+
+    def counted(self, queries: pl.DataFrame, k: int) -> tuple[pl.LazyFrame, Mapping[str, int]]:
+        """Returns the merged lists, and of each channel the duplicates that were passed over."""
+        found = self.merged(queries, k)
+        lists = found.lists.lazy().select(c.QUERY_ID, c.ITEM_ID, c.RANK, c.SCORE)
+        return lists, {f"duplicates[{name}]": count for name, count in found.duplicates.items()}
 
     def merged(self, queries: pl.DataFrame, k: int) -> Merged:
         """Returns the merged lists with the channels that gave their items.

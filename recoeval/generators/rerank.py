@@ -89,7 +89,12 @@ class Reranking:
 
     def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
         """Returns the lists in their new order; the score is null where `by` has none."""
-        return self.reranked(queries, k).lists.lazy()
+        return self.counted(queries, k)[0]
+
+    def counted(self, queries: pl.DataFrame, k: int) -> tuple[pl.LazyFrame, Mapping[str, int]]:
+        """Returns the lists in their new order, and the rows that have no score."""
+        found = self.reranked(queries, k)
+        return found.lists.lazy(), {"unscored": found.unscored}
 
     def reranked(self, queries: pl.DataFrame, k: int) -> Reranked:
         """Returns the lists in their new order, and how many rows had no score.

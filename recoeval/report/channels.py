@@ -39,7 +39,17 @@ from recoeval.report.folds import add_folds, in_order
 from recoeval.report.funnel import funnel_tables
 from recoeval.report.values import Cell, Column, Group, Rate, Row, Share, Table
 
-__all__ = ["channel_sections", "contribution_tables", "overlap_tables", "what_if_tables"]
+__all__ = [
+    "DUPLICATES",
+    "channel_sections",
+    "contribution_tables",
+    "duplicate_table",
+    "overlap_tables",
+    "what_if_tables",
+]
+
+DUPLICATES: Final = "duplicates["
+"""What the counts of a merge's channels are called: "duplicates[als]"."""
 
 SLOTS_ROW: Final = "  slots"
 """Stands before the slots of the row above."""
@@ -262,3 +272,26 @@ def _felt(own: Mapping[str, Record]) -> float | None:
     """Returns the recall that is lost without the channel."""
     delta = own[DROPPED][DELTA] if DROPPED in own else None
     return None if delta is None else -delta
+
+
+def duplicate_table(lists: Mapping[str, Mapping[str, int | None]]) -> Table | None:
+    """Returns how many items of each channel a merge passed over, since another one gave them.
+
+    Args:
+        lists: counts by generator; those of merges are called "duplicates[als]".
+    """
+    rows: list[Row] = [
+        (merge, name[len(DUPLICATES) : -1], count)
+        for merge, counts in lists.items()
+        for name, count in counts.items()
+        if name.startswith(DUPLICATES)
+    ]
+    if not rows:
+        return None
+    columns = (
+        Column("merge", key=True, right=False),
+        Column("channel", key=True, right=False),
+        Column("passed over"),
+    )
+    notes = ("items of a channel that another one had given: it went on to the next",)
+    return Table("Duplicates in merges", columns, (Group(None, tuple(rows)),), notes)

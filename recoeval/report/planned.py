@@ -37,7 +37,8 @@ def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
         plan: config (its path); inputs (for each how it is read, and columns_found); rules,
             generators, buckets (settings by name); constraints (constraint, generators,
             severity, confidence); estimate (see `estimate_table`); metrics, baselines, notes
-            (texts); depth (items of a trained list); output (the folder of the run).
+            (texts); depth (items of a trained list), depths (of those that others read deeper);
+            output (the folder of the run).
     """
     inputs = [
         (_bare(name), WORDS.get(key, key), _pairs(value) if key == FOUND else flow(value, top=True))
@@ -61,7 +62,7 @@ def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
     lines = {
         "Metrics": ", ".join(plan["metrics"]),
         "Baselines": ", ".join(plan["baselines"]),
-        "Lists": f"trained generators give {plan['depth']:,} items a query",
+        "Lists": _depths(plan["depth"], plan["depths"]),
         "Output": plan["output"],
     }
     notes = tuple(Word(note, "doubt") for note in plan["notes"])
@@ -72,6 +73,20 @@ def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
         estimate_table(plan["estimate"]),
         *([Paragraph("Notes", notes)] if notes else []),
     )
+
+
+def _depths(depth: int, deeper: Mapping[str, int]) -> str:
+    """Returns how long lists are.
+
+    Example:
+        >>> _depths(100, {"als": 500})
+        'trained generators give 100 items a query; what others read of them goes deeper: als 500'
+    """
+    text = f"trained generators give {depth:,} items a query"
+    if not deeper:
+        return text
+    named = ", ".join(f"{name} {items:,}" for name, items in deeper.items())
+    return f"{text}; what others read of them goes deeper: {named}"
 
 
 def estimate_table(found: Mapping[str, Any]) -> Table:

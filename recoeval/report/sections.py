@@ -13,7 +13,7 @@ from recoeval.analysis.summary import ALL
 from recoeval.analysis.verdict import Verdict
 from recoeval.columns import BUCKET_BY, FOLD, GENERATOR, METRIC, RELEVANT, STATISTIC, VALUE
 from recoeval.metrics import Measure
-from recoeval.report.channels import channel_sections
+from recoeval.report.channels import DUPLICATES, channel_sections, duplicate_table
 from recoeval.report.findings import finding_table, findings_line
 from recoeval.report.folds import fold_tables, means_over_folds
 from recoeval.report.health import health_tables
@@ -61,7 +61,6 @@ _POLICY_OF: Final = {
     "dropped_cold_items": "cold_items",
     "zero_relevant_queries": "zero_relevant",
 }
-
 
 CEILING: Final = "recall_ceiling"
 
@@ -123,6 +122,7 @@ def report_sections(results: Results, *, full: bool = False) -> tuple[Section, .
         _data(facts),
         _truth(facts.get("truth", {}), definitions.get("policies", {})),
         _lists(facts.get("lists", {})),
+        duplicate_table(facts.get("lists", {})),
         _sizes(results.evaluation.per_query),
         *health_tables(facts.get("health", {}), full=full),
         _paragraph("Definitions in force", _definition_lines(definitions)),
@@ -313,7 +313,9 @@ def _of_kinds(counts: Mapping[str, Any], name: str, words: str) -> list[Row]:
 
 def _lists(lists: Mapping[str, Mapping[str, int | None]]) -> Table | None:
     """Returns what was found in each generator's lists; for lists made here, their rows."""
-    names = tuple(dict.fromkeys(name for counts in lists.values() for name in counts))
+    known = dict.fromkeys(name for counts in lists.values() for name in counts)
+    # What merges passed over has a table of its own.
+    names = tuple(name for name in known if not name.startswith(DUPLICATES))
     if not names:
         return None
     rows: list[Row] = [

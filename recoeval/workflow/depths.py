@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from recoeval.generators.base import Generator
@@ -15,6 +15,7 @@ __all__ = [
     "asked_by_others",
     "depths_of",
     "read_by_others",
+    "rows_told",
     "size_of",
     "slots_of",
     "sources_of",
@@ -89,6 +90,22 @@ def slots_of(merge: Merge, k: int) -> dict[str, int]:
         k: the largest K.
     """
     return {channel: quota or merge.total or k for channel, quota in merge.quotas.items()}
+
+
+def rows_told(config: Config, depths: Mapping[str, Depth]) -> int:
+    """Returns how many items of lists are read or merged for each query to tell what channels add.
+
+    Args:
+        config: the configuration.
+        depths: of each generator.
+    """
+    rows = sum(depths[stage.generator].scored for stage in config.funnel)
+    for name, generator in config.generators.items():
+        if isinstance(generator, Merge):
+            variants = variants_of(generator, config.what_if)
+            sizes = [size_of(each, depths[name].scored) for _, _, each in variants]
+            rows += sum(generator.reads(depths[name].made).values()) + sum(sizes)
+    return rows
 
 
 def sources_of(generator: Generator) -> tuple[str, ...]:

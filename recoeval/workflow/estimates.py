@@ -11,10 +11,22 @@ import polars as pl
 from recoeval.columns import ITEM_ID, USER_ID
 from recoeval.data.folds import Rolling
 from recoeval.data.sizes import count_rows
+from recoeval.generators.ordering import order_of
 from recoeval.generators.precomputed import Precomputed
 from recoeval.workflow.config import Config, list_depth, wanted_measures
+from recoeval.workflow.depths import Depth, depths_of, rows_told
 from recoeval.workflow.logs import sources_of
-from recoeval.workflow.rates import AUDIT, FILES, READ, SPLIT, START, SUMMARY, Rate, cost_of
+from recoeval.workflow.rates import (
+    AUDIT,
+    CHANNELS,
+    FILES,
+    READ,
+    SPLIT,
+    START,
+    SUMMARY,
+    Rate,
+    cost_of,
+)
 
 __all__ = ["Estimate", "StageEstimate", "estimate"]
 
@@ -112,11 +124,12 @@ def estimate(config: Config, schemas: Mapping[str, pl.Schema]) -> Estimate:
     log = [rows[name] for name in sources_of(config)]
     whole = None if None in log else sum(count for count in log if count is not None)
     depth = list_depth(config, wanted_measures(config))
+    depths = depths_of(config, order_of(config.generators), depth)
     queries, told_by = _queries(config, rows, whole, depth)
     text = any(schema.get(name) == pl.String for schema in schemas.values() for name in _IDS)
     folds = config.split.folds if isinstance(config.split, Rolling) else 1
     share = 1.0 if text else INTEGERS
-    stages = _stages(config, rows, whole, queries, depth=depth, share=share)
+    stages = _stages(config, rows, whole, queries, depths=depths, share=share)
     # The log is read once; folds differ in time alone, since one comes after the other.
     stages = (stages[0], *(each.times(folds) for each in stages[1:]))
     return Estimate(rows, queries, told_by, stages)
@@ -166,7 +179,7 @@ def _stages(
     log: int | None,
     queries: int | None,
     *,
-    depth: int,
+    depths: Mapping[str, Depth],
     share: float,
 ) -> tuple[StageEstimate, ...]:
     """Returns about what each stage takes of one fold.
@@ -176,7 +189,7 @@ def _stages(
         rows: of each input.
         log: rows of the log.
         queries: that are evaluated.
-        depth: items of a list.
+        depths: how deep the lists of each generator are.
         share: cost of the ids by that of text ids.
     """
 
@@ -186,7 +199,6 @@ def _stages(
         return _taken(name, count, rate.of(share * count), known)
 
     found = [by_rows("read the log", log, READ), by_rows("split and ground truth", log, SPLIT)]
-    listed = None if queries is None else queries * depth
     for name, generator in config.generators.items():
         fit, lists = f"{name}: fit", f"{name}: lists"
         if isinstance(generator, Precomputed):
@@ -200,9 +212,14 @@ def _stages(
             found.append(StageEstimate(fit, log, None, None))
         else:
             found.append(_taken(fit, log, cost.matrix.of(items)))
-        found.append(by_rows(lists, listed, made, cost.known))
+        depth = sum(generator.reads(depths[name].made).values()) or depths[name].made
+        found.append(by_rows(lists, None if queries is None else queries * depth, made, cost.known))
     scored = None if queries is None else queries * len(config.generators)
-    return (*found, by_rows("summary", scored, SUMMARY), by_rows("audit", log, AUDIT))
+    found.append(by_rows("summary", scored, SUMMARY))
+    if told := rows_told(config, depths):
+        read = None if queries is None else queries * told
+        found.append(by_rows("channels", read, CHANNELS))
+    return (*found, by_rows("audit", log, AUDIT))
 
 
 def _taken(

@@ -16,9 +16,12 @@ from recoeval.component import Component
 from recoeval.data.failures import dtype_name
 from recoeval.data.truth import Policies
 from recoeval.errors import ConfigError
+from recoeval.generators.ordering import order_of
+from recoeval.generators.precomputed import Precomputed
 from recoeval.metrics import Measure
 from recoeval.workflow.config import Config, list_depth, wanted_measures
 from recoeval.workflow.definitions import rules_of
+from recoeval.workflow.depths import depths_of
 from recoeval.workflow.estimates import Estimate, estimate
 from recoeval.workflow.headers import find_misfits, read_headers
 from recoeval.workflow.loaded import load_config
@@ -39,6 +42,7 @@ class Plan:
             its columns with their types in words.
         measures: labels of what would be computed.
         depth: length of the lists that trained generators would give, items.
+        depths: of those that merges, reranks or a funnel read deeper, the length, items.
         estimate: about what the run takes.
         notes: what does not fit the stage, as far as the configuration alone tells.
     """
@@ -48,6 +52,7 @@ class Plan:
     inputs: Mapping[str, Mapping[str, Any]]
     measures: tuple[str, ...]
     depth: int
+    depths: Mapping[str, int]
     estimate: Estimate
     notes: tuple[str, ...] = ()
 
@@ -63,6 +68,7 @@ class Plan:
             },
             "generators": {name: _told(each) for name, each in shown["generators"].items()},
             "depth": self.depth,
+            "depths": dict(self.depths),
             "metrics": self.measures,
             "buckets": shown["buckets"],
             "constraints": _constraints(self.config),
@@ -118,6 +124,7 @@ def plan(
             raise ConfigError(*problems)
     measured = wanted_measures(loaded.config)
     read = _how_read(loaded.config)
+    depth = list_depth(loaded.config, measured)
     found = {
         name: {column: type_in_words(dtype) for column, dtype in schema.items()}
         for name, schema in schemas.items()
@@ -130,10 +137,21 @@ def plan(
             for name, columns in found.items()
         },
         tuple(measure.label for measure in measured),
-        list_depth(loaded.config, measured),
+        depth,
+        _deeper(loaded.config, depth),
         estimate(loaded.config, schemas),
         _notes(loaded.config, measured),
     )
+
+
+def _deeper(config: Config, depth: int) -> dict[str, int]:
+    """Returns the length of the lists that others read deeper than K."""
+    found = depths_of(config, order_of(config.generators), depth)
+    return {
+        name: found[name].made
+        for name, generator in config.generators.items()
+        if not isinstance(generator, Precomputed) and found[name].made > depth
+    }
 
 
 def _notes(config: Config, measured: Sequence[Measure]) -> tuple[str, ...]:

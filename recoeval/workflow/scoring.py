@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from recoeval.engine.local import Keep
 from recoeval.engine.piece import Piece, join_pieces
 from recoeval.engine.scored import Scored
 from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
-from recoeval.generators.base import Fitted, Generator
+from recoeval.generators.base import Counting, Fitted, Generator
 from recoeval.generators.ordering import order_of, serves
 from recoeval.generators.precomputed import Files, Precomputed
 from recoeval.metrics.base import Measure
@@ -80,12 +81,14 @@ class _Block:
         piece: what scores read of the lists.
         lists: as they were given, at any depth.
         lists_made: how many lists these are.
+        counts: what the generator counted.
     """
 
     queries: int
     piece: Piece
     lists: pl.DataFrame
     lists_made: int
+    counts: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -192,20 +195,19 @@ class Work:
         """Returns what a generator gives; a block is made while another one is scored."""
         queries, scorer = self.prepared.truth.queries, self.evaluator.scorer
         generator, depth = self._generator(name), self.depths[name].scored
-        pieces, rows, lists_made = [], 0, 0
+        pieces = []
+        counts: Counter[str] = Counter(rows=0, lists=0)
         asked = self._asked(name)
         size = max(1, min(generator.block or queries.height, ROWS_AT_ONCE // asked))
         if self.neighbours is not None and sources_of(generator):
             size = self.neighbours.shelf.size
-        made = (
-            (block, fitted.recommend(block, asked).collect()) for block in blocks_of(queries, size)
-        )
+        made = ((block, *_listed(fitted, block, asked)) for block in blocks_of(queries, size))
         # One thread: lists take as long to make as to score, and more blocks would be held.
         look = partial(self._look_at, depth=depth, keep=self._keeper(name))
         for block in work_on(made, look, threads=1):
-            rows += self._store(name, block.lists, kept)
+            counts.update(rows=self._store(name, block.lists, kept), lists=block.lists_made)
+            counts.update(block.counts)
             pieces.append(block.piece)
-            lists_made += block.lists_made
             advance(block.queries)
         cold_users, cold_items = serves(self.config.generators, name)
         scored = scorer.finish(
@@ -215,8 +217,7 @@ class Work:
             serves_cold_items=cold_items,
             threads=self.prepared.train.threads,
         )
-        counts = {"rows": rows, "lists": lists_made}
-        return Channel((scored,), counts, AuditedLists(cold_users, cold_items))
+        return Channel((scored,), dict(counts), AuditedLists(cold_users, cold_items))
 
     def _keeper(self, name: str) -> Keep | None:
         """Returns what takes the prepared lists of a generator; None: nobody reads them."""
@@ -239,20 +240,23 @@ class Work:
         return own.height
 
     def _look_at(
-        self, made: tuple[pl.DataFrame, pl.DataFrame], depth: int, keep: Keep | None
+        self,
+        made: tuple[pl.DataFrame, pl.DataFrame, Mapping[str, int]],
+        depth: int,
+        keep: Keep | None,
     ) -> _Block:
         """Returns a block of queries with what scores read of its lists.
 
         Args:
-            made: the queries, and their lists as they were delivered.
+            made: the queries, their lists as they were delivered, and what was counted.
             depth: where the lists end.
             keep: takes the prepared lists, at any depth.
         """
-        queries, delivered = made
+        queries, delivered, counts = made
         with checking(delivered.lazy(), what="lists"):
             piece = self.evaluator.scorer.read(delivered, queries, depth=depth, keep=keep)
         heads = delivered[QUERY_ID][starts_of(delivered[QUERY_ID])]
-        return _Block(queries.height, piece, delivered, heads.n_unique())
+        return _Block(queries.height, piece, delivered, heads.n_unique(), counts)
 
     def _read(self, name: str, files: Files, generator: Generator) -> Channel:
         """Returns what lists from files give; they are checked, and never held whole."""
@@ -321,6 +325,16 @@ class Work:
             baselines=self.config.baselines,
             fold=self.prepared.fold.number,
         )
+
+
+def _listed(
+    fitted: Fitted, queries: pl.DataFrame, k: int
+) -> tuple[pl.DataFrame, Mapping[str, int]]:
+    """Returns the lists of a block of queries, and what the generator counted."""
+    if isinstance(fitted, Counting):
+        lists, counts = fitted.counted(queries, k)
+        return lists.collect(), counts
+    return fitted.recommend(queries, k).collect(), {}
 
 
 def _served_by(generator: Generator) -> AuditedLists:

@@ -8,7 +8,12 @@ import pytest
 from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
 
-from recoeval.report.channels import contribution_tables, overlap_tables, what_if_tables
+from recoeval.report.channels import (
+    contribution_tables,
+    duplicate_table,
+    overlap_tables,
+    what_if_tables,
+)
 from recoeval.report.sections import Results, report_sections
 from recoeval.report.text import open_console, write_report
 from recoeval.report.values import Rate, Share, Table
@@ -191,3 +196,20 @@ def test_how_it_looks(
     write_report(own, open_console(stream, width=width))
     assert stream.getvalue() == snapshot
     assert max(map(cell_len, stream.getvalue().splitlines())) <= width
+
+
+def test_duplicates_by_merge_and_channel() -> None:
+    lists = {
+        "als": {"rows": 100, "lists": 10},
+        "merged": {"rows": 90, "duplicates[als]": 0, "duplicates[b[1]]": 1234},
+        "fused": {"rows": 90, "duplicates[als]": 5},
+    }
+    table = duplicate_table(lists)
+    assert table is not None
+    assert titles(table) == ["merge", "channel", "passed over"]
+    assert table.rows == (
+        ("merged", "als", 0),
+        ("merged", "b[1]", 1234),
+        ("fused", "als", 5),
+    )
+    assert duplicate_table({"als": {"rows": 100}}) is None

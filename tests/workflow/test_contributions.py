@@ -70,6 +70,14 @@ def test_lists_of_merges_and_reranks(tmp_path: Path) -> None:
     }
     # By the score of b: 72 has 1/3 and 30 has 1/2; what b lacks comes last.
     assert stored(run, "ranked") == {1: [30, 72], 2: [30, 71], 3: [70], 4: [20, 60]}
+    # b repeats 30 of user 1 and 60 of user 4; it has no score for 50 of user 2 and 70 of user 3.
+    assert run.manifest["lists"]["merged"] == {
+        "rows": 9,
+        "lists": 4,
+        "duplicates[a]": 0,
+        "duplicates[b]": 2,
+    }
+    assert run.manifest["lists"]["ranked"] == {"rows": 7, "lists": 4, "unscored": 2}
     # Files are where they were.
     assert sorted(path.name for path in (run.path / "recommendations").iterdir()) == [
         "merged",

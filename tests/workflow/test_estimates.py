@@ -185,3 +185,22 @@ def test_an_estimate_is_plain_values(tmp_path: Path) -> None:
     assert list(told["stages"][0]) == [
         *("stage", "rows", "seconds", "memory_mb", "measured"),
     ]
+
+
+def test_merges_read_deeper_lists_and_tell_what_channels_add(tmp_path: Path) -> None:
+    generators = {
+        "popularity": None,
+        "als": None,
+        "merged": {"type": "merge", "channels": {"popularity": 3, "als": 4}},
+    }
+    config = tiny_config(tmp_path, generators=generators, what_if=[2])
+    found = plan(config).estimate
+    assert found.queries is not None
+    rows = {each.stage: each.rows for each in found.stages}
+    # K is 2. popularity gives 3 items, or 5; als looks at 7 for its 4, and at 9 with two more
+    # slots for either of them.
+    assert plan(config).depths == {"popularity": 5, "als": 9, "merged": 7}
+    assert rows["popularity: lists"] == 5 * found.queries
+    assert rows["merged: lists"] == (3 + 7) * found.queries
+    # The lists that the merge reads; the merge without one channel, and with more of each.
+    assert rows["channels"] == (3 + 7 + 4 + 9 + 3 + 9) * found.queries

@@ -49,7 +49,7 @@ os.fsync, Path.replace = fsync, replace
 from recoeval.cli import main
 main(command)
 """
-# Nine files, and two of lists and what they are made of: each is synced, renamed, its folder synced.
+# Nine files, and two for stored lists: each is synced, renamed, and its folder synced.
 FILES = 11
 EVENTS = 3 * FILES
 
