@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,41 +13,44 @@ from numpy.typing import NDArray
 from recoeval import columns as c
 from recoeval.data import rowkeys
 from recoeval.errors import EngineError
-from recoeval.generators.base import Train
-from recoeval.generators.blocks import Ints, Positions, Seen, ranked_lists
+from recoeval.generators.base import Generator, Train
+from recoeval.generators.blocks import (
+    Ints,
+    Positions,
+    Seen,
+    distinct,
+    pair_weights,
+    ranked_lists,
+    seen_items,
+)
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-__all__ = ["Factors", "fit_model"]
+__all__ = ["Factors", "fit_factors"]
 
 _SPARE = 16  # candidates beyond k, so that rounding cannot decide who is among the k
 _CHUNK = 1 << 23  # numbers held at once
 
 
-def fit_model(
-    kind: Callable[..., Any],
-    options: Mapping[str, float],
-    weights: csr_matrix,
-    train: Train,
-    *,
-    remedy: str,
-) -> Any:
-    """Returns a fitted model of implicit; BLAS has one thread.
+def fit_factors(
+    kind: Callable[..., Any], generator: Generator, train: Train, *, remedy: str
+) -> Factors:
+    """Returns the vectors that a model of implicit learns; BLAS has one thread.
 
     Args:
         kind: class of the model.
-        options: of the model, beside those that `train` gives.
-        weights: users x items.
-        train: gives the seed and the threads.
+        generator: its options are those of the model beside what `train` gives.
+        train: what there is to learn from.
         remedy: what to do when the fit diverges.
 
     Raises:
+        DataError: no train rows.
         EngineError: factors are NaN or infinite.
     """
     from implicit.recommender_base import ModelFitError
     from threadpoolctl import threadpool_limits
 
+    users, items = distinct(train.rows, c.USER_ID), distinct(train.rows, c.ITEM_ID)
+    weights = pair_weights(train.rows, users, items)
+    options = generator.model_dump(exclude={"type"})
     with threadpool_limits(1, "blas"), np.errstate(over="ignore", invalid="ignore"):
         model = kind(
             **options, dtype=np.float32, num_threads=train.threads, random_state=train.seed
@@ -66,7 +69,7 @@ def fit_model(
             f"the fit diverged: factors are NaN or infinite with {said} and pair weights "
             f"up to {weights.max():g}. {remedy}"
         )
-    return model
+    return Factors(users, items, model, seen_items(train.seen, items))
 
 
 class _Row(NamedTuple):

@@ -6,11 +6,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from recoeval import columns as c
 from recoeval.component import Count, Flag, Number
 from recoeval.generators.base import Fitted, Generator, Train
-from recoeval.generators.blocks import distinct, pair_weights, seen_items
-from recoeval.generators.factors import Factors, fit_model
+from recoeval.generators.factors import fit_factors
 
 __all__ = ["ALS", "BPR", "LMF"]
 
@@ -54,16 +52,8 @@ class ALS(Generator):
         """
         from implicit.cpu.als import AlternatingLeastSquares
 
-        users, items = distinct(train.rows, c.USER_ID), distinct(train.rows, c.ITEM_ID)
-        weights = pair_weights(train.rows, users, items)
-        model = fit_model(
-            AlternatingLeastSquares,
-            self.model_dump(exclude={"type"}),
-            weights,
-            train,
-            remedy="Lower alpha or training.weight, or raise regularization",
-        )
-        return Factors(users, items, model, seen_items(train.seen, items))
+        remedy = "Lower alpha or training.weight, or raise regularization"
+        return fit_factors(AlternatingLeastSquares, self, train, remedy=remedy)
 
 
 class BPR(Generator):
@@ -104,16 +94,8 @@ class BPR(Generator):
         """
         from implicit.cpu.bpr import BayesianPersonalizedRanking
 
-        users, items = distinct(train.rows, c.USER_ID), distinct(train.rows, c.ITEM_ID)
-        weights = pair_weights(train.rows, users, items)
-        model = fit_model(
-            BayesianPersonalizedRanking,
-            self.model_dump(exclude={"type"}),
-            weights,
-            train,
-            remedy="Lower learning_rate or regularization",
-        )
-        return Factors(users, items, model, seen_items(train.seen, items))
+        remedy = "Lower learning_rate or regularization"
+        return fit_factors(BayesianPersonalizedRanking, self, train, remedy=remedy)
 
 
 class LMF(Generator):
@@ -154,13 +136,5 @@ class LMF(Generator):
         """
         from implicit.cpu.lmf import LogisticMatrixFactorization
 
-        users, items = distinct(train.rows, c.USER_ID), distinct(train.rows, c.ITEM_ID)
-        weights = pair_weights(train.rows, users, items)
-        model = fit_model(
-            LogisticMatrixFactorization,
-            self.model_dump(exclude={"type"}),
-            weights,
-            train,
-            remedy="Lower learning_rate or training.weight",
-        )
-        return Factors(users, items, model, seen_items(train.seen, items))
+        remedy = "Lower learning_rate or training.weight"
+        return fit_factors(LogisticMatrixFactorization, self, train, remedy=remedy)
