@@ -431,3 +431,47 @@ def test_readme_shows_what_the_demo_prints(
     for part in shown:
         starts = [n for n, line in enumerate(printed) if line == part[0]]
         assert part in [printed[n : n + len(part)] for n in starts]
+
+
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def alike(shown: str, printed: str) -> bool:
+    """Returns whether two lines say the same, up to what differs between processors.
+
+    That is two units of the last digit, or half a percent, of a number that hangs on a trained
+    model; and the blanks around it.
+    """
+    if NUMBER.sub("#", shown).split() != NUMBER.sub("#", printed).split():
+        return False
+    pairs = zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=True)
+    for ours, theirs in pairs:
+        one, other = (float(text.replace(",", "")) for text in (ours, theirs))
+        unit = 10.0 ** -len(ours.partition(".")[2])
+        if abs(one - other) > max(2.000001 * unit, 0.005 * abs(other)):
+            return False
+    return True
+
+
+def test_lines_are_alike_up_to_the_last_digit() -> None:
+    assert alike("  als  1,460  0.2600", "  als  1,459  0.2598")
+    assert not alike("  als  1,460  0.2600", "  als  1,440  0.2600")
+    assert not alike("  als  1,460  0.0126", "  als  1,460  0.0129")
+    assert not alike("  als  1,460", "  ease  1,460")
+    assert not alike("  als  1,460", "  als  1,460  12")
+
+
+def test_the_page_on_channels_shows_what_the_run_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as left:
+        main(["run", "configs/channels.yaml", "--set", f"output.path={tmp_path}"])
+    assert left.value.code == 0
+    printed = capsys.readouterr().out.splitlines()
+    parts = excerpts((ROOT / "docs" / "channels.md").read_text("utf-8"))
+    assert sum(map(len, parts)) > 70
+    for part in parts:
+        ends = range(len(printed) - len(part) + 1)
+        assert any(all(map(alike, part, printed[n:])) for n in ends), part[0]
