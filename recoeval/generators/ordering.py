@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from recoeval.errors import ConfigError, Problem, did_you_mean
 from recoeval.generators.base import Generator
 
-__all__ = ["order_of", "serves"]
+__all__ = ["order_of", "serves", "unknown_generator"]
 
 
 def order_of(generators: Mapping[str, Generator]) -> tuple[str, ...]:
@@ -55,6 +55,27 @@ def serves(generators: Mapping[str, Generator], name: str) -> tuple[bool, bool]:
     return flags[name]
 
 
+def unknown_generator(name: str, generators: Iterable[str]) -> str:
+    """Returns what to say of a name that no generator has.
+
+    Args:
+        name: as written.
+        generators: the names that there are.
+
+    Example:
+        >>> unknown_generator("asl", ["als"])
+        "unknown generator 'asl'. Did you mean 'als'? Generators: als"
+        >>> unknown_generator("night", ["night/a", "night/b", "als"])
+        "'night' stands for its systems: name each of them. Generators: night/a, night/b, als"
+    """
+    known = list(generators)
+    if any(each.startswith(f"{name}/") for each in known):
+        said = f"{name!r} stands for its systems: name each of them."
+    else:
+        said = f"unknown generator {name!r}.{did_you_mean(name, known)}"
+    return f"{said} Generators: {', '.join(known)}"
+
+
 def _needs(generator: Generator) -> dict[str, str]:
     """Returns what a generator does with each other one that it needs."""
     return {**dict.fromkeys(generator.asks, "asks"), **dict.fromkeys(generator.reads(1), "reads")}
@@ -68,10 +89,7 @@ def _unknown(
         named = {other for _, other in places}
         for place, other in [*places, *(("", other) for other in others if other not in named)]:
             if other not in generators:
-                text = (
-                    f"unknown generator {other!r}.{did_you_mean(other, generators)}"
-                    f" Generators: {', '.join(generators)}"
-                )
+                text = unknown_generator(other, generators)
                 yield Problem(text, f"generators.{name}.{place}".rstrip("."))
 
 

@@ -75,14 +75,21 @@ def channel_sections(
         full: at every K.
     """
     k = None if lead is None else lead.k
-    yield from contribution_tables(evaluation.channels, names, k, full=full)
+    yield from contribution_tables(
+        evaluation.channels, names, k, full=full, baselines=evaluation.baselines
+    )
     yield from overlap_tables(evaluation.overlap, k, full=full)
     yield from what_if_tables(evaluation.what_if)
     yield from funnel_tables(evaluation.funnel, names)
 
 
 def contribution_tables(
-    channels: pl.DataFrame, names: Sequence[str], k: int | None, *, full: bool
+    channels: pl.DataFrame,
+    names: Sequence[str],
+    k: int | None,
+    *,
+    full: bool,
+    baselines: Sequence[str] = (),
 ) -> list[Table]:
     """Returns for each merge or group what its channels add, the best one first.
 
@@ -91,6 +98,7 @@ def contribution_tables(
         names: buckets to show apart.
         k: depth of which a group is shown that has several; None is the largest.
         full: a group at every depth.
+        baselines: generators that are not among "all generators".
     """
     keys = (MERGE, GENERATOR, BUCKET_BY, BUCKET, K)
     tables = []
@@ -98,7 +106,8 @@ def contribution_tables(
         overall = own.filter(pl.col(BUCKET_BY) == ALL).sort(
             SHAPLEY, GENERATOR, descending=[True, False], nulls_last=True
         )
-        tables.append(_contributions(overall, title, channels[FOLD].n_unique()))
+        left_out = baselines if own[MERGE][0] == ALL else ()
+        tables.append(_contributions(overall, title, channels[FOLD].n_unique(), left_out))
         ranked = overall[GENERATOR].to_list()
         for name in names:
             part = own.filter(pl.col(BUCKET_BY) == name, pl.col(QUERIES) > 0)
@@ -124,7 +133,7 @@ def _groups(rows: pl.DataFrame, k: int | None, *, full: bool) -> list[tuple[str,
     return found
 
 
-def _contributions(rows: pl.DataFrame, title: str, folds: int) -> Table:
+def _contributions(rows: pl.DataFrame, title: str, folds: int, left_out: Sequence[str]) -> Table:
     """Returns one row a channel, and below them what they add up to."""
     partial = (rows[SERVED_USERS] < rows[USERS]).any()
     cells: list[Row] = []
@@ -155,6 +164,7 @@ def _contributions(rows: pl.DataFrame, title: str, folds: int) -> Table:
     union = "-" if first[UNION_RECALL] is None else f"{first[UNION_RECALL]:.4f}"
     notes = [f"union recall: {union}, over {first[USERS]:,} users; the Shapley shares add up to it"]
     notes += _NOTES
+    notes += [f"baselines are left out: {', '.join(left_out)}"] if left_out else []
     notes += [f"means over {folds} folds; counts are sums over them"] * (folds > 1)
     return Table(f"Channels of {title}", columns, (Group(None, tuple(cells)),), tuple(notes))
 

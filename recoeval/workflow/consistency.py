@@ -8,7 +8,7 @@ from recoeval.analysis.summary import ALL, SERVED
 from recoeval.columns import COLDNESS, POSITIVES, QUOTA
 from recoeval.engine.checks import refuse_missing_roles
 from recoeval.errors import ConfigError, Problem, did_you_mean
-from recoeval.generators.ordering import order_of
+from recoeval.generators.ordering import order_of, unknown_generator
 from recoeval.metrics import Measure
 from recoeval.workflow.config import Config, wanted_measures
 from recoeval.workflow.funnelstages import stage_problems
@@ -106,8 +106,4 @@ def _name_problems(config: Config) -> Iterator[Problem]:
     asked += [(f"funnel.{n}", "generator", each.generator) for n, each in enumerate(config.funnel)]
     for place, index, name in asked:
         if name not in config.generators:
-            yield Problem(
-                f"unknown generator {name!r}.{did_you_mean(name, config.generators)}"
-                f" Generators: {', '.join(config.generators)}",
-                f"{place}.{index}",
-            )
+            yield Problem(unknown_generator(name, config.generators), f"{place}.{index}")

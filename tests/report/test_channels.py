@@ -77,6 +77,15 @@ def test_channels_stand_by_their_shapley_share() -> None:
     )
 
 
+def test_baselines_are_said_to_be_left_out_of_all_generators() -> None:
+    found = contribution_tables(CHANNELS, [], 10, full=False, baselines=["old", "editorial"])
+    said = "baselines are left out: old, editorial"
+    assert [(table.title, said in table.notes) for table in found] == [
+        ("Channels of merged", False),
+        ("Channels of all generators, K = 10", True),
+    ]
+
+
 def test_equal_channels_stand_by_name() -> None:
     row = ("all", "all", 5, 10, 0, 0, 50, 0.0, 0.0, 0.0, 0.0)
     found = contribution_tables(

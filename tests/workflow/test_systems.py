@@ -154,6 +154,25 @@ def test_a_system_that_is_not_there_is_unknown(tmp_path: Path) -> None:
     )
 
 
+def test_channels_and_stages_name_systems_one_by_one(tmp_path: Path) -> None:
+    for name in "ab":
+        write(LISTS, tmp_path / "lists" / f"{name}.parquet")
+    generators = {
+        "popularity": None,
+        "lists": per_file(tmp_path / "lists"),
+        "merged": {"type": "merge", "channels": {"popularity": 1, "lists": 2}},
+    }
+    funnel = [{"stage": "recall", "generator": "lists", "k": 1}]
+    with pytest.raises(ConfigError) as caught:
+        load_config(tiny_config(tmp_path, generators=generators, funnel=funnel))
+    said = "'lists' stands for its systems: name each of them. Generators: popularity, "
+    said += "lists/a, lists/b, merged"
+    assert str(caught.value).splitlines() == [
+        f"funnel.0.generator: {said}",
+        f"generators.merged.channels.lists: {said}",
+    ]
+
+
 def test_the_stored_configuration_is_as_written(tmp_path: Path) -> None:
     write(LISTS, tmp_path / "lists" / "a.parquet")
     data = tiny_config(tmp_path, generators={"lists": per_file(tmp_path / "lists")})
