@@ -416,6 +416,18 @@ def excerpts(readme: str) -> list[list[str]]:
     return [part.splitlines() for block in blocks for part in block.split("...\n")]
 
 
+OF_CHANNELS = "What each channel adds"
+"""The section of README.md with excerpts of configs/channels.yaml."""
+
+
+def without(title: str, page: str) -> tuple[str, str]:
+    """Returns a page without a section, and the section."""
+    before, found, rest = page.partition(f"\n## {title}\n")
+    section, following, after = rest.partition("\n## ")
+    assert found
+    return before + following + after, section
+
+
 def test_readme_shows_what_the_demo_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -425,7 +437,8 @@ def test_readme_shows_what_the_demo_prints(
         main(["run", "configs/quickstart.yaml", "--set", f"output.path={tmp_path}"])
     assert left.value.code == 0
     printed = masked(capsys.readouterr().out.splitlines())
-    shown = [masked(part) for part in excerpts((ROOT / "README.md").read_text("utf-8"))]
+    readme, _ = without(OF_CHANNELS, (ROOT / "README.md").read_text("utf-8"))
+    shown = [masked(part) for part in excerpts(readme)]
     assert len(shown) == 4
     assert sum(map(len, shown)) > 100
     for part in shown:
@@ -461,7 +474,7 @@ def test_lines_are_alike_up_to_the_last_digit() -> None:
     assert not alike("  als  1,460", "  als  1,460  12")
 
 
-def test_the_page_on_channels_shows_what_the_run_prints(
+def test_pages_on_channels_show_what_the_run_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -470,8 +483,11 @@ def test_the_page_on_channels_shows_what_the_run_prints(
         main(["run", "configs/channels.yaml", "--set", f"output.path={tmp_path}"])
     assert left.value.code == 0
     printed = capsys.readouterr().out.splitlines()
-    parts = excerpts((ROOT / "docs" / "channels.md").read_text("utf-8"))
-    assert sum(map(len, parts)) > 70
+    page = (ROOT / "docs" / "channels.md").read_text("utf-8")
+    _, section = without(OF_CHANNELS, (ROOT / "README.md").read_text("utf-8"))
+    parts = [*excerpts(page), *excerpts(section)]
+    assert len(excerpts(section)) == 2
+    assert sum(map(len, parts)) > 90
     for part in parts:
         ends = range(len(printed) - len(part) + 1)
         assert any(all(map(alike, part, printed[n:])) for n in ends), part[0]
