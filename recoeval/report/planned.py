@@ -38,7 +38,8 @@ def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
             generators, buckets (settings by name); constraints (constraint, generators,
             severity, confidence); estimate (see `estimate_table`); metrics, baselines, notes
             (texts); depth (items of a trained list), depths (of those that others read deeper);
-            output (the folder of the run).
+            what_if (slots that are tried; null: no merges); funnel (stage, generator, k); output
+            (the folder of the run).
     """
     inputs = [
         (_bare(name), WORDS.get(key, key), _pairs(value) if key == FOUND else flow(value, top=True))
@@ -63,6 +64,11 @@ def plan_sections(plan: Mapping[str, Any]) -> tuple[Section, ...]:
         "Metrics": ", ".join(plan["metrics"]),
         "Baselines": ", ".join(plan["baselines"]),
         "Lists": _depths(plan["depth"], plan["depths"]),
+        "What if": _tries(plan["what_if"]),
+        "Funnel": ", then ".join(
+            f"{each['stage']}: the first {each['k']:,} of {each['generator']}"
+            for each in plan["funnel"]
+        ),
         "Output": plan["output"],
     }
     notes = tuple(Word(note, "doubt") for note in plan["notes"])
@@ -87,6 +93,21 @@ def _depths(depth: int, deeper: Mapping[str, int]) -> str:
         return text
     named = ", ".join(f"{name} {items:,}" for name, items in deeper.items())
     return f"{text}; what others read of them goes deeper: {named}"
+
+
+def _tries(slots: Sequence[int] | None) -> str:
+    """Returns what is tried with the channels of merges; None: there are no merges.
+
+    Example:
+        >>> _tries([50, 1000])
+        'merges without each channel, and with 50, 1,000 more slots for it'
+        >>> _tries([]), _tries(None)
+        ('merges without each channel', '')
+    """
+    if slots is None:
+        return ""
+    more = ", ".join(f"{each:,}" for each in slots)
+    return "merges without each channel" + (f", and with {more} more slots for it" if slots else "")
 
 
 def estimate_table(found: Mapping[str, Any]) -> Table:

@@ -16,6 +16,7 @@ from recoeval.component import Component
 from recoeval.data.failures import dtype_name
 from recoeval.data.truth import Policies
 from recoeval.errors import ConfigError
+from recoeval.generators.merge import Merge
 from recoeval.generators.ordering import order_of
 from recoeval.generators.precomputed import Precomputed
 from recoeval.metrics import Measure
@@ -56,6 +57,10 @@ class Plan:
     estimate: Estimate
     notes: tuple[str, ...] = ()
 
+    @property
+    def _merges(self) -> bool:
+        return any(isinstance(each, Merge) for each in self.config.generators.values())
+
     def as_dict(self) -> dict[str, Any]:
         """Returns the plan as plain values: name, inputs, rules, generators and so on."""
         shown = self.settings
@@ -73,6 +78,11 @@ class Plan:
             "buckets": shown["buckets"],
             "constraints": _constraints(self.config),
             "baselines": self.config.baselines,
+            "what_if": self.config.what_if if self._merges else None,
+            "funnel": [
+                {"stage": each.stage, "generator": each.generator, "k": each.k}
+                for each in self.config.funnel
+            ],
             "estimate": self.estimate.as_dict(),
             "notes": self.notes,
             "output": str(Path(shown["output"]["path"], self.config.name, "<run id>")),

@@ -7,6 +7,8 @@ import pytest
 
 import recoeval as rv
 from recoeval.errors import ConfigError, DataError
+from recoeval.report.planned import plan_sections
+from recoeval.report.values import Paragraph
 from recoeval.workflow.planning import Plan, plan, type_in_words
 from tests.workflow.test_pipeline import channel
 from tests.workflow.test_preparation import RULE, tiny, tiny_config, write_sides
@@ -58,6 +60,32 @@ def test_what_a_run_would_do(tmp_path: Path) -> None:
     # What was not asked for is not told: no empty mappings.
     assert set(made["channel"]) == {"type", "path"}
     assert found.config.name == "tiny"
+
+
+def test_what_is_asked_of_channels(tmp_path: Path) -> None:
+    generators = {"popularity": None, "als": None}
+    alone = plan(tiny_config(tmp_path, generators=generators)).as_dict()
+    assert (alone["what_if"], alone["funnel"]) == (None, [])
+    assert not {"What if", "Funnel"} & {
+        each.title for each in plan_sections({**alone, "config": ""})
+    }
+    merged = {"type": "merge", "channels": {"popularity": 1, "als": 2}}
+    funnel = [
+        {"stage": "recall", "generator": "merged", "k": 3},
+        {"stage": "rank", "generator": "als", "k": 1, "min_recall": 0.1},
+    ]
+    told = plan(
+        tiny_config(
+            tmp_path, generators={**generators, "merged": merged}, what_if=[5, 10], funnel=funnel
+        )
+    ).as_dict()
+    shown = {
+        each.title: each.lines[0].text
+        for each in plan_sections({**told, "config": ""})
+        if isinstance(each, Paragraph)
+    }
+    assert shown["What if"] == "merges without each channel, and with 5, 10 more slots for it"
+    assert shown["Funnel"] == "recall: the first 3 of merged, then rank: the first 1 of als"
 
 
 def test_nothing_is_written_and_no_row_is_looked_at(tmp_path: Path) -> None:
