@@ -30,7 +30,7 @@ Cut = tuple[str, int]
 Lists = Mapping[str, pl.DataFrame]
 """By generator: query_id, item_id, rank (prepared), the rows of a query one after the other."""
 
-_MOST: Final = 64
+MOST: Final = 64
 _AT_ONCE: Final = 500
 """Queries whose lists are compared at a time: half of the CPU of 10,000 (6 lists of 300)."""
 _WIDEST: Final = 1 << 32
@@ -137,8 +137,8 @@ def mark_items(
         ConfigError: more than 64 lists and sets.
     """
     count = len(cuts) + len(others)
-    if count > _MOST:
-        text = f"at most {_MOST} lists can be compared, got {count}"
+    if count > MOST:
+        text = f"at most {MOST} lists can be compared, got {count}"
         raise ConfigError(Problem(text, "generators"))
     columns = (QUERY_ID, ITEM_ID)
     known = {
@@ -173,12 +173,12 @@ def _union(rows: pl.DataFrame, places: UInts) -> Marked:
     local = (np.cumsum(occurs) - 1)[numbers].astype(np.uint64)
     codes = _codes(rows[ITEM_ID])
     width = np.uint64(int(codes.max()).bit_length())
-    low = np.uint64(_MOST.bit_length() - 1)
+    low = np.uint64(MOST.bit_length() - 1)
     keys = ((local << width) | codes) << low | places
     keys.sort()
     items = keys >> low
     starts = np.flatnonzero(np.append(True, items[1:] != items[:-1]))
-    bits = np.bitwise_or.reduceat(np.uint64(1) << (keys & np.uint64(_MOST - 1)), starts)
+    bits = np.bitwise_or.reduceat(np.uint64(1) << (keys & np.uint64(MOST - 1)), starts)
     own: Any = items[starts] >> width
     return Marked(np.flatnonzero(occurs), own.astype(np.int64), bits)
 

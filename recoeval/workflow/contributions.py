@@ -12,6 +12,7 @@ import polars as pl
 from recoeval.analysis.candidates import count_candidates
 from recoeval.analysis.channels import contribution_table
 from recoeval.analysis.funnel import funnel_table
+from recoeval.analysis.itemsets import MOST
 from recoeval.analysis.overlap import overlap_table
 from recoeval.analysis.population import Population
 from recoeval.analysis.stages import Stage
@@ -115,7 +116,9 @@ class _Contributions:
         """Returns CHANNELS of the merges, and of all generators at each K."""
         asked: list[dict[str, dict[str, int]]] = [self.groups] if self.groups else []
         if self.every:
-            asked += [{ALL_CHANNELS: dict.fromkeys(self.every, k)} for k in sorted(self.config.k)]
+            asked += [
+                {ALL_CHANNELS: dict.fromkeys(self.every, k)} for k in sorted(set(self.config.k))
+            ]
         tables = [
             contribution_table(self.found, self.lengths, groups, self.population, fold=self.fold)
             for groups in asked
@@ -123,10 +126,14 @@ class _Contributions:
         return pl.concat([pl.DataFrame(schema=CHANNELS_SCHEMA), *tables])
 
     def overlap(self) -> pl.DataFrame:
-        """Returns OVERLAP of the merges, and of all generators if their lists are at hand."""
-        groups = {name: depths for name, depths in self.groups.items() if len(depths) > 1}
+        """Returns OVERLAP of the merges, and of all generators if their lists are at hand.
+
+        Groups of more channels than can be compared are left out.
+        """
+        groups = dict(self.groups)
         if self.every and all(self._has(name) for name in self.every):
             groups[ALL_CHANNELS] = dict.fromkeys(self.every, self.largest)
+        groups = {name: depths for name, depths in groups.items() if 1 < len(depths) <= MOST}
         if not groups:
             return pl.DataFrame(schema=OVERLAP_SCHEMA)
         names = dict.fromkeys(name for depths in groups.values() for name in depths)
@@ -158,13 +165,17 @@ class _Contributions:
             return pl.DataFrame(schema=FUNNEL_SCHEMA)
         channels = self.groups.get(stages[0].generator, {})
         names = dict.fromkeys([*(stage.generator for stage in stages), *channels])
-        candidates = count_candidates(
-            self._blocks(names),
-            stages,
-            self.population,
-            channels=channels,
-            exposed=self._exposed(),
-        )
+        exposed = self._exposed()
+        candidates = None
+        # Of more lists than can be compared, only what is relevant is told.
+        if len(stages) + len(channels) + (exposed is not None) <= MOST:
+            candidates = count_candidates(
+                self._blocks(names),
+                stages,
+                self.population,
+                channels=channels,
+                exposed=exposed,
+            )
         return funnel_table(
             stages,
             self.found,

@@ -135,7 +135,10 @@ def variants_of(merge: Merge, more: Sequence[int]) -> list[Variant]:
     found: list[Variant] = []
     for channel in merge.channels:
         changes = [("dropped", merge.without(channel))]
-        changes += [(f"+{slots}", merge.with_slots(channel, slots)) for slots in more]
+        # Slots that are named twice are one variant: its hits would count twice.
+        changes += [
+            (f"+{slots}", merge.with_slots(channel, slots)) for slots in dict.fromkeys(more)
+        ]
         found += [(channel, change, each) for change, each in changes if each is not None]
     return found
 

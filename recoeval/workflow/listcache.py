@@ -51,12 +51,16 @@ class StoredLists:
     fold: int
 
     def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
-        """Returns the lists of a block of queries, as the generator gave them."""
+        """Returns the lists of a block of queries, as the generator gave them.
+
+        They were asked for with the same k. Ranks may have gaps: rows with a rank beyond k are
+        theirs as well.
+        """
         ids = queries[QUERY_ID]
         # Parts are sorted by query: the bounds spare reading those of others.
         near = pl.col(QUERY_ID).is_between(pl.lit(ids.min()), pl.lit(ids.max()))
         rows = pl.scan_parquet(list(self.files), hive_partitioning=False)
-        own = rows.filter(near, pl.col(FOLD) == self.fold, pl.col(RANK) <= k)
+        own = rows.filter(near, pl.col(FOLD) == self.fold)
         asked = queries.lazy().select(QUERY_ID)
         with reading(str(self.run)):
             found = own.join(asked, on=QUERY_ID, how="semi").collect()

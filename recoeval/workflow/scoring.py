@@ -363,7 +363,7 @@ def _naming(name: str, generator: Generator) -> Iterator[None]:
         raise type(error)(
             *(replace(each, path=_named(each.path, name) or path) for each in error.problems)
         ) from error
-    except Exception as error:  # anybody's code: what it raises must name it
+    except (Exception, SystemExit) as error:  # anybody's code: what it raises must name it
         text = f"{type(error).__name__}: {gist(str(error))}{origin_of(generator)}"
         raise EngineError(Problem(text, path)) from error
 

@@ -48,7 +48,9 @@ class Shelf:
             # Lists that are read a second time stand apart, and count alone.
             place = self.folder / folder_of(name) / (_STANDING if standing else _GATHERED)
             place.mkdir(parents=True, exist_ok=True)
-            blocks = rows.with_columns((pl.col(QUERY_ID) // self.size).alias("block"))
+            # A generator of somebody else may have narrower types than those that are read here.
+            typed = rows.cast(self._empty().schema)
+            blocks = typed.with_columns((pl.col(QUERY_ID) // self.size).alias("block"))
             for (block,), own in blocks.partition_by(
                 "block", as_dict=True, include_key=False
             ).items():

@@ -110,6 +110,8 @@ def test_all_generators_are_a_group_of_their_own(tmp_path: Path) -> None:
     run = merged(tmp_path)
     found = overall(run.channels, merge="all")
     assert found.select("generator", "k").rows() == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+    twice = merged(tmp_path, k=[1, 2, 2])
+    assert twice.channels.equals(run.channels)
     # A baseline is no channel of ours.
     alone = merged(tmp_path, baselines=["b"])
     assert alone.channels["merge"].unique().to_list() == ["merged"]
@@ -226,3 +228,27 @@ def test_a_merge_changes_no_number_of_its_channels(tmp_path: Path) -> None:
     for table in ("summary", "per_query", "hits", "lost", "loss"):
         own = getattr(run, table).filter(pl.col("generator") != "merged")
         assert own.equals(getattr(plain, table)), table
+
+
+def test_slots_that_are_named_twice_are_tried_once(tmp_path: Path) -> None:
+    once = merged(tmp_path).what_if
+    assert merged(tmp_path, what_if=[1, 1]).what_if.equals(once)
+
+
+def test_more_channels_than_can_be_compared(tmp_path: Path) -> None:
+    """What needs their whole lists is left out; the run has everything else."""
+    many = {f"c{number:02}": lists_in(tmp_path, f"c{number:02}", A) for number in range(65)}
+    merge = {"type": "merge", "channels": dict.fromkeys(many, 1), "total": 3}
+    run = merged(
+        tmp_path,
+        generators={**many, "merged": merge},
+        funnel=[{"stage": "recall", "generator": "merged", "k": 3}],
+        what_if=[],
+    )
+    assert overall(run.channels, merge="merged").height == 65
+    assert not run.overlap.height
+    [whole] = overall(run.funnel, channel="all").rows(named=True)
+    # Of a nobody has more than two relevant items, and all are within the first three.
+    assert (whole["relevant"], whole["survived"]) == (6, 5)
+    assert whole["kept"] is None
+    assert whole["candidates"] == 8

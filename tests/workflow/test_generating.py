@@ -212,3 +212,19 @@ def test_the_command_tells_what_failed(tmp_path: Path) -> None:
     assert document["verdict"]["exit_code"] == 3
     assert document["verdict"]["failures"][0]["generator"] == "empty"
     assert {row["generator"] for row in document["summary"]} == {"popularity"}
+
+
+@pytest.mark.usefixtures("failing")
+def test_one_that_leaves_the_program_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the command would end with exit code 0, and without a word."""
+
+    def leave(self: Halfway, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
+        raise SystemExit(0)
+
+    monkeypatch.setattr(Halfway, "recommend", leave)
+    run = rv.run(tiny_config(tmp_path, generators=GENERATORS))
+    assert run.verdict.exit_code == 4
+    [failure] = run.verdict.failures
+    assert failure.messages == ("generators.broken: SystemExit: 0",)

@@ -1,6 +1,7 @@
 """Lists on a shelf come back by query and rank, whatever pieces they came in."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -102,3 +103,12 @@ def test_names_that_are_safe_stay_as_they_are() -> None:
         "v1.2",
         "a+b-c",
     ]
+
+
+def test_narrower_types_are_widened(tmp_path: Path) -> None:
+    """A plug-in may give Float32 scores, Int32 ranks and unsigned items."""
+    shelf = shelf_of(tmp_path, 2)
+    narrow: dict[Any, Any] = {"item_id": pl.UInt32, "rank": pl.Int32, "score": pl.Float32}
+    shelf.keeper("other")(ROWS.cast(narrow), True)
+    widened = ROWS.with_columns(pl.col("score").cast(pl.Float32).cast(pl.Float64))
+    assert shelf.lists("other", QUERIES).equals(named(widened))
