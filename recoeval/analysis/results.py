@@ -117,6 +117,15 @@ class Evaluation:
         left = {name: counts for name, counts in lists.items() if name not in generators}
         return replace(self, **tables, counts={**self.counts, "lists": left})
 
+    def without_group(self, name: str) -> Evaluation:
+        """Returns the results without what is told of a group of channels."""
+        tables: dict[str, Any] = {
+            table: getattr(self, table).filter(pl.col(MERGE) != name)
+            for table in _OF_SEVERAL
+            if MERGE in getattr(self, table).columns
+        }
+        return replace(self, **tables)
+
     def value(
         self,
         metric: str,

@@ -12,12 +12,20 @@ from numpy.typing import NDArray
 
 from recoeval.analysis.itemsets import number_lists
 from recoeval.analysis.population import Part, Population
-from recoeval.columns import ITEM_ID, QUERY_ID, WHAT_IF_SCHEMA
+from recoeval.columns import ITEM_ID, QUERY_ID, RANK, RETURNED, WHAT_IF_SCHEMA
 from recoeval.data.ordering import starts_of
 from recoeval.data.rowkeys import Ints, match_rows
 from recoeval.engine.numbering import Numbering
 
-__all__ = ["AS_CONFIGURED", "CONFIGURED", "DROPPED", "Variant", "hits_of", "what_if_table"]
+__all__ = [
+    "AS_CONFIGURED",
+    "CONFIGURED",
+    "DROPPED",
+    "Variant",
+    "hits_of",
+    "look_deeper",
+    "what_if_table",
+]
 
 AS_CONFIGURED: Final = "as configured"
 DROPPED: Final = "dropped"
@@ -60,15 +68,50 @@ def hits_of(lists: pl.DataFrame, numbering: Numbering) -> Hits:
         >>> hits.pairs.tolist(), hits.lengths.tolist()
         ([1], [2])
     """
-    rows = number_lists(lists.select(QUERY_ID, ITEM_ID), numbering)
+    return _match(number_lists(lists.select(QUERY_ID, ITEM_ID), numbering), numbering)[0]
+
+
+def look_deeper(
+    blocks: Iterable[pl.DataFrame], numbering: Numbering
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns what is in lists that go deeper than those that were scored.
+
+    Args:
+        blocks: query_id, item_id, rank: prepared lists, the rows of a query one after the other;
+            each query once.
+        numbering: of the evaluated queries and their relevant pairs.
+
+    Returns:
+        item_id (number of the pair, UInt32), rank (Int64) of the relevant pairs in them; and
+        query_id, returned (Int64, length of the list) of the queries that have one.
+    """
+    found = [pl.DataFrame(schema={ITEM_ID: pl.UInt32, RANK: pl.Int64})]
+    own = numbering.queries[QUERY_ID]
+    lengths = [pl.DataFrame(schema={QUERY_ID: own.dtype, RETURNED: pl.Int64})]
+    for lists in blocks:
+        rows = number_lists(lists.select(QUERY_ID, ITEM_ID, RANK), numbering)
+        hits, at = _match(rows, numbering)
+        ranks = rows[RANK].gather(at)
+        found.append(pl.DataFrame({ITEM_ID: hits.pairs, RANK: ranks}))
+        lengths.append(pl.DataFrame({QUERY_ID: own.gather(hits.queries), RETURNED: hits.lengths}))
+    return pl.concat(found), pl.concat(lengths)
+
+
+def _match(rows: pl.DataFrame, numbering: Numbering) -> tuple[Hits, Ints]:
+    """Returns what is relevant in lists, and the position of the row of each relevant pair.
+
+    Args:
+        rows: query_id (number), item_id; the rows of a query stand together.
+        numbering: of the evaluated queries and their relevant pairs.
+    """
     starts = starts_of(rows[QUERY_ID])
     queries = rows[QUERY_ID].gather(starts).to_numpy().astype(np.int64)
     owners, pairs = numbering.index.of_lists(queries)
     wanted = owners, numbering.truth[ITEM_ID].gather(pairs)
     ends = np.append(starts, rows.height)
     # A fifth of the CPU of a join, or less (5 M rows).
-    [(found, _)] = match_rows(ends, rows[ITEM_ID], [wanted]).found
-    return Hits(pairs[found].astype(np.uint32), queries, np.diff(ends))
+    [(found, at)] = match_rows(ends, rows[ITEM_ID], [wanted]).found
+    return Hits(pairs[found].astype(np.uint32), queries, np.diff(ends)), at
 
 
 def what_if_table(

@@ -12,6 +12,7 @@ from recoeval.analysis.findings import Finding, in_order
 from recoeval.analysis.health import audit_health, health_of
 from recoeval.analysis.results import Evaluation, merge_folds
 from recoeval.analysis.selfcheck import self_check
+from recoeval.analysis.summary import ALL
 from recoeval.columns import FIRST
 from recoeval.workflow.config import Config
 from recoeval.workflow.logs import Log
@@ -63,6 +64,9 @@ class Outcome:
         """
         own = [each for part in parts for each in part.findings if each.generator not in failed]
         evaluation = merge_folds([part.evaluation.without(failed) for part in parts])
+        if failed and len(parts) > 1:
+            # Later folds tell of a group without what failed, earlier ones do not.
+            evaluation = evaluation.without_group(ALL)
         return cls(tuple(parts), evaluation, in_order([*audit_log(log.read), *own]))
 
     @property

@@ -16,7 +16,7 @@ from recoeval.analysis.itemsets import MOST
 from recoeval.analysis.overlap import overlap_table
 from recoeval.analysis.population import Population
 from recoeval.analysis.stages import Stage
-from recoeval.analysis.whatif import CONFIGURED, Variant, what_if_table
+from recoeval.analysis.whatif import CONFIGURED, Variant, look_deeper, what_if_table
 from recoeval.columns import (
     CHANNELS_SCHEMA,
     FUNNEL_SCHEMA,
@@ -69,9 +69,9 @@ class _Contributions:
     def fold(self) -> int:
         return self.work.prepared.fold.number
 
-    @cached_property
+    @property
     def largest(self) -> int:
-        return max(self.config.k, default=1)
+        return self.work.largest_k
 
     @cached_property
     def population(self) -> Population:
@@ -80,17 +80,27 @@ class _Contributions:
 
     @cached_property
     def found(self) -> dict[str, pl.DataFrame]:
-        return {
-            name: pl.concat([part.found for part in channel.parts])
-            for name, channel in self.given.items()
-        }
+        """The relevant pairs in the lists of each generator, as deep as they are made."""
+        return {name: found for name, (found, _) in self._looked_at.items()}
 
     @cached_property
     def lengths(self) -> dict[str, pl.DataFrame]:
-        return {
-            name: pl.concat([part.per_query.select(QUERY_ID, RETURNED) for part in channel.parts])
-            for name, channel in self.given.items()
-        }
+        """The length of the lists of each generator, as deep as they are made."""
+        return {name: lengths for name, (_, lengths) in self._looked_at.items()}
+
+    @cached_property
+    def _looked_at(self) -> dict[str, tuple[pl.DataFrame, pl.DataFrame]]:
+        looked_at = {}
+        for name, channel in self.given.items():
+            depth = self.work.depths[name]
+            if depth.made > depth.scored and self._has(name):
+                lists = (block[name] for block in self._blocks([name]))
+                looked_at[name] = look_deeper(lists, self.population.numbering)
+            else:
+                found = pl.concat([part.found for part in channel.parts])
+                scored = pl.concat([part.per_query for part in channel.parts])
+                looked_at[name] = (found, scored.select(QUERY_ID, RETURNED))
+        return looked_at
 
     @cached_property
     def merges(self) -> dict[str, Merge]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from recoeval.generators.base import Generator
 from recoeval.generators.merge import Merge
+from recoeval.generators.rerank import Rerank
 from recoeval.workflow.config import Config
 from recoeval.workflow.funnelstages import deepest_k
 
 __all__ = [
     "Depth",
     "asked_by_others",
+    "asked_depth",
     "depths_of",
     "read_by_others",
     "rows_told",
@@ -31,9 +33,10 @@ class Depth:
     """How deep the lists of a generator go; those from files are as long as they are.
 
     Args:
-        scored: where they end for whoever reads the numbers, items.
-        made: where they end for merges and reranks, which may have to look deeper, items; at
-            least `scored`.
+        scored: where they end for whoever reads the numbers, items. Nobody who reads them changes
+            that: a merge changes no number of its channels.
+        made: where they end for merges, reranks, channels and stages, which may have to look
+            deeper, items; at least `scored`.
     """
 
     scored: int
@@ -48,24 +51,37 @@ def depths_of(config: Config, order: Sequence[str], base: int) -> dict[str, Dept
         order: the generators, each after those that it reads.
         base: where lists end that nobody else reads: the largest K.
     """
-    scored = dict.fromkeys(order, base)
-    own = [deepest_k(config.funnel)]
-    for name in order:
-        generator = config.generators[name]
-        if isinstance(generator, Merge):
-            own.append(slots_of(generator, base))
-            scored[name] = max(base, size_of(generator, base))
-    for depths in own:
-        for name, depth in depths.items():
-            scored[name] = max(scored[name], depth)
+    scored = {name: max(base, _whole(config.generators[name], base)) for name in order}
     made = dict(scored)
+    merges = [each for each in config.generators.values() if isinstance(each, Merge)]
+    for depths in (deepest_k(config.funnel), *(slots_of(each, base) for each in merges)):
+        for name, depth in depths.items():
+            made[name] = max(made[name], depth)
     for name in reversed(order):
-        reads = [(config.generators[name], made[name])]
+        generator = config.generators[name]
+        reads = [(generator, made[name]), (generator, asked_depth(config, name))]
         reads += [(variant, made[name] + more) for variant, more in _longer(config, name)]
         for reader, length in reads:
             for source, depth in reader.reads(length).items():
                 made[source] = max(made[source], depth)
     return {name: Depth(scored[name], made[name]) for name in order}
+
+
+def asked_depth(config: Config, name: str) -> int:
+    """Returns down to where a generator that scores no pairs is asked for scores, items, >= 1.
+
+    It depends on who asks, and on the generator's own budget: no K changes the scores.
+    """
+    asking = (each for each in config.generators.values() if name in each.asks)
+    depth = max((read for each in asking for read in each.reads(1).values()), default=1)
+    return max(depth, _whole(config.generators[name], depth))
+
+
+def _whole(generator: Generator, k: int) -> int:
+    """Returns how long the lists are of a generator that is made of others; of all others 1."""
+    if isinstance(generator, Merge):
+        return size_of(generator, k)
+    return generator.depth if isinstance(generator, Rerank) else 1
 
 
 def size_of(merge: Merge, k: int) -> int:
@@ -99,7 +115,7 @@ def rows_told(config: Config, depths: Mapping[str, Depth]) -> int:
         config: the configuration.
         depths: of each generator.
     """
-    rows = sum(depths[stage.generator].scored for stage in config.funnel)
+    rows = sum(depths[stage.generator].made for stage in config.funnel)
     for name, generator in config.generators.items():
         if isinstance(generator, Merge):
             variants = variants_of(generator, config.what_if)

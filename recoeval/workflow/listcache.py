@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -51,16 +52,12 @@ class StoredLists:
     fold: int
 
     def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
-        """Returns the lists of a block of queries, as the generator gave them.
-
-        They were asked for with the same k. Ranks may have gaps: rows with a rank beyond k are
-        theirs as well.
-        """
+        """Returns the lists of a block of queries, as the generator gave them."""
         ids = queries[QUERY_ID]
         # Parts are sorted by query: the bounds spare reading those of others.
         near = pl.col(QUERY_ID).is_between(pl.lit(ids.min()), pl.lit(ids.max()))
         rows = pl.scan_parquet(list(self.files), hive_partitioning=False)
-        own = rows.filter(near, pl.col(FOLD) == self.fold)
+        own = rows.filter(near, pl.col(FOLD) == self.fold, pl.col(RANK) <= k)
         asked = queries.lazy().select(QUERY_ID)
         with reading(str(self.run)):
             found = own.join(asked, on=QUERY_ID, how="semi").collect()
@@ -112,7 +109,7 @@ class ListCache:
         made_of = {
             "settings": settings,
             "generator": generator.model_dump(mode="json"),
-            "class": [type(generator).__module__, type(generator).__qualname__],
+            "code": _code(generator),
             "inputs": content,
             "fold": fold,
             "depth": depth,
@@ -132,7 +129,8 @@ class ListCache:
         if self.fresh:
             return None
         root = self.directory.path.parent.parent
-        for note in sorted(root.glob(f"*/*/{CACHE}/{fingerprint}.json"), reverse=True):
+        notes = root.glob(f"*/*/{CACHE}/{fingerprint}.json")
+        for note in sorted(notes, key=_written_at, reverse=True):
             run = note.parent.parent
             files = _whole_files(note) if (run / MANIFEST).is_file() else None
             if files is not None:
@@ -173,6 +171,14 @@ def open_cache(
         return ListCache(config, log_inputs(config, log), directory, fresh)
 
 
+def _written_at(note: Path) -> int:
+    """Returns when a file was written, ns; 0 if somebody has just removed it."""
+    try:
+        return note.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def _whole_files(note: Path) -> tuple[Path, ...] | None:
     """Returns the files that a note names; None if one of them is not what it was."""
     run = note.parent.parent
@@ -183,6 +189,24 @@ def _whole_files(note: Path) -> tuple[Path, ...] | None:
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return None
     return tuple(run / name for name in sizes) or None
+
+
+def _code(generator: Generator) -> list[str]:
+    """Returns the names of a generator's class, and what its file holds if it is not ours.
+
+    Who writes a generator changes it without a new version.
+    """
+    kind = type(generator)
+    found = [kind.__module__, kind.__qualname__]
+    if kind.__module__.partition(".")[0] == "recoeval":
+        return found
+    try:
+        file = inspect.getsourcefile(kind)
+    except TypeError:
+        file = None
+    if file is None or not Path(file).is_file():
+        return found
+    return [*found, hashlib.sha256(Path(file).read_bytes()).hexdigest()]
 
 
 def _versions(generator: Generator) -> dict[str, str]:

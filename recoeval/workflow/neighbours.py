@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from recoeval.columns import ITEM_ID, QUERY_ID, SCORE
+from recoeval.columns import ITEM_ID, QUERY_ID, SCORE, USER_ID
 from recoeval.generators.base import Fitted, Scoring
+from recoeval.generators.precomputed import Files
 from recoeval.workflow.shelf import Shelf
 
 __all__ = ["Neighbours"]
@@ -22,11 +23,13 @@ class Neighbours:
         shelf: their prepared lists.
         fit: fits a generator by its name; called where scores are asked for and nobody has
             fitted it yet.
+        depth: down to where the lists of a generator give scores, if it scores no pairs.
         fitted: those that were.
     """
 
     shelf: Shelf
     fit: Callable[[str], Fitted]
+    depth: Callable[[str], int]
     fitted: dict[str, Fitted] = field(default_factory=dict)
 
     def lists(self, name: str, queries: pl.DataFrame) -> pl.DataFrame:
@@ -41,7 +44,12 @@ class Neighbours:
         if isinstance(fitted, Scoring):
             return fitted.score(pairs)
         asked = pairs.select(QUERY_ID, ITEM_ID)
-        lists = self.lists(name, asked.select(QUERY_ID).unique())
+        queries = pairs.select(QUERY_ID, USER_ID).unique(maintain_order=True)
+        if isinstance(fitted, Files):
+            lists = self.lists(name, queries)
+        else:
+            # Anew, since how deep stored lists go depends on what else is asked for.
+            lists = fitted.recommend(queries, self.depth(name)).collect()
         found = asked.join(
             lists.select(QUERY_ID, ITEM_ID, SCORE),
             on=[QUERY_ID, ITEM_ID],

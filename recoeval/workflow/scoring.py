@@ -24,7 +24,7 @@ from recoeval.engine.local import Keep
 from recoeval.engine.piece import Piece, join_pieces
 from recoeval.engine.scored import Scored
 from recoeval.errors import ConfigError, DataError, EngineError, Problem, RecoevalError
-from recoeval.generators.base import Counting, Fitted, Generator
+from recoeval.generators.base import Fitted, Generator
 from recoeval.generators.ordering import order_of, serves
 from recoeval.generators.precomputed import Files, Precomputed
 from recoeval.metrics.base import Measure
@@ -33,11 +33,13 @@ from recoeval.workflow.definitions import definitions_of
 from recoeval.workflow.depths import (
     Depth,
     asked_by_others,
+    asked_depth,
     depths_of,
     read_by_others,
     sources_of,
 )
 from recoeval.workflow.listcache import CachedLists, ListCache, StoredLists
+from recoeval.workflow.listing import list_block
 from recoeval.workflow.neighbours import Neighbours
 from recoeval.workflow.plugins import origin_of
 from recoeval.workflow.preparation import Prepared
@@ -114,7 +116,7 @@ class Work:
     @cached_property
     def depths(self) -> dict[str, Depth]:
         """How deep the lists of each generator go."""
-        return depths_of(self.config, order_of(self.config.generators), self._largest_k())
+        return depths_of(self.config, order_of(self.config.generators), self.largest_k)
 
     @cached_property
     def neighbours(self) -> Neighbours | None:
@@ -129,7 +131,7 @@ class Work:
             numbering.truth.schema[ITEM_ID],
             max(1, min(QUERIES_AT_ONCE, SHELVED_AT_ONCE // rows)),
         )
-        return Neighbours(shelf, self._fit)
+        return Neighbours(shelf, self._fit, partial(asked_depth, self.config))
 
     def evaluate(self, name: str) -> Channel:
         """Returns what a generator gives, block by block of queries.
@@ -201,7 +203,7 @@ class Work:
         size = max(1, min(generator.block or queries.height, ROWS_AT_ONCE // asked))
         if self.neighbours is not None and sources_of(generator):
             size = self.neighbours.shelf.size
-        made = ((block, *_listed(fitted, block, asked)) for block in blocks_of(queries, size))
+        made = ((block, *list_block(fitted, block, asked)) for block in blocks_of(queries, size))
         # One thread: lists take as long to make as to score, and more blocks would be held.
         look = partial(self._look_at, depth=depth, keep=self._keeper(name))
         for block in work_on(made, look, threads=1):
@@ -298,7 +300,8 @@ class Work:
     def _measured(self) -> tuple[Measure, ...]:
         return self.evaluator.scorer.measures
 
-    def _largest_k(self) -> int:
+    @cached_property
+    def largest_k(self) -> int:
         """Returns where lists end that nobody else reads: the largest K, or what metrics read.
 
         That is the largest quota, and for r_precision the largest |R|.
@@ -325,16 +328,6 @@ class Work:
             baselines=self.config.baselines,
             fold=self.prepared.fold.number,
         )
-
-
-def _listed(
-    fitted: Fitted, queries: pl.DataFrame, k: int
-) -> tuple[pl.DataFrame, Mapping[str, int]]:
-    """Returns the lists of a block of queries, and what the generator counted."""
-    if isinstance(fitted, Counting):
-        lists, counts = fitted.counted(queries, k)
-        return lists.collect(), counts
-    return fitted.recommend(queries, k).collect(), {}
 
 
 def _served_by(generator: Generator) -> AuditedLists:

@@ -69,7 +69,7 @@ def test_lists_of_merges_and_reranks(tmp_path: Path) -> None:
         4: [60, 20, 30],
     }
     # By the score of b: 72 has 1/3 and 30 has 1/2; what b lacks comes last.
-    assert stored(run, "ranked") == {1: [30, 72], 2: [30, 71], 3: [70], 4: [20, 60]}
+    assert stored(run, "ranked") == {1: [30, 72], 2: [30, 71, 50], 3: [70], 4: [20, 60, 30]}
     # b repeats 30 of user 1 and 60 of user 4; it has no score for 50 of user 2 and 70 of user 3.
     assert run.manifest["lists"]["merged"] == {
         "rows": 9,
@@ -77,7 +77,7 @@ def test_lists_of_merges_and_reranks(tmp_path: Path) -> None:
         "duplicates[a]": 0,
         "duplicates[b]": 2,
     }
-    assert run.manifest["lists"]["ranked"] == {"rows": 7, "lists": 4, "unscored": 2}
+    assert run.manifest["lists"]["ranked"] == {"rows": 9, "lists": 4, "unscored": 2}
     # Files are where they were.
     assert sorted(path.name for path in (run.path / "recommendations").iterdir()) == [
         "merged",
@@ -217,17 +217,70 @@ def test_blocks_of_queries_do_not_matter(tmp_path: Path, monkeypatch: pytest.Mon
         assert getattr(again, name).equals(getattr(run, name)), name
 
 
-def test_a_merge_changes_no_number_of_its_channels(tmp_path: Path) -> None:
-    """Lists that merges read deeper are looked at as deep as before."""
-    generators: dict[str, Any] = {"popularity": None, "als": {"factors": 2, "iterations": 2}}
-    plain = rv.run(tiny_config(tmp_path, generators=generators, metrics=["recall@all", "ndcg"]))
-    more = {"merged": {"type": "merge", "channels": {"als": 1, "popularity": 1}}}
-    run = rv.run(
-        tiny_config(tmp_path, generators={**generators, **more}, metrics=["recall@all", "ndcg"])
-    )
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"generators": {"merged": {"type": "merge", "channels": {"als": 1, "popularity": 1}}}},
+        {"generators": {"merged": {"type": "merge", "channels": {"als": 9, "popularity": 9}}}},
+        {"generators": {"r": {"type": "rerank", "of": "als", "by": "popularity", "depth": 9}}},
+        {"funnel": [{"stage": "recall", "generator": "als", "k": 9}]},
+    ],
+    ids=str,
+)
+def test_who_reads_a_channel_changes_no_number_of_it(tmp_path: Path, more: dict[str, Any]) -> None:
+    """Lists that others read deeper are looked at as deep as before."""
+    metrics = ["recall@all", "mrr@all", "ndcg", "tie_share", "recall_ceiling", "entropy"]
+    channels: dict[str, Any] = {"popularity": None, "als": {"factors": 2, "iterations": 2}}
+    sections: dict[str, Any] = {"metrics": metrics, "k": 1, "output": {"recommendations": True}}
+    plain = rv.run(tiny_config(tmp_path, generators=channels, **sections))
+    generators = {**channels, **more.get("generators", {})}
+    rest = {name: own for name, own in more.items() if name != "generators"}
+    run = rv.run(tiny_config(tmp_path, generators=generators, **sections, **rest), fresh=True)
     for table in ("summary", "per_query", "hits", "lost", "loss"):
-        own = getattr(run, table).filter(pl.col("generator") != "merged")
+        own = getattr(run, table).filter(pl.col("generator").is_in(["popularity", "als"]))
         assert own.equals(getattr(plain, table)), table
+    for name in channels:
+        assert stored(run, name) == stored(plain, name)
+
+
+@pytest.mark.parametrize("by", ["merged", "inner", "random"])
+def test_scores_that_a_rerank_asks_for_depend_on_no_k(tmp_path: Path, by: str) -> None:
+    generators = {
+        "a": lists_in(tmp_path, "a", A),
+        "b": lists_in(tmp_path, "b", B),
+        "random": None,
+        "merged": {"type": "merge", "method": "rrf", "channels": {"a": None, "b": None}},
+        "inner": {"type": "rerank", "of": "merged", "by": "b", "depth": 3},
+        "ranked": {"type": "rerank", "of": "merged", "by": by, "depth": 4},
+    }
+    found = [
+        stored(
+            rv.run(
+                tiny_config(
+                    tmp_path,
+                    generators=generators,
+                    k=k,
+                    metrics=metrics,
+                    output={"recommendations": True},
+                )
+            ),
+            "ranked",
+        )
+        for k, metrics in ((1, ["recall"]), (1, ["recall", "tie_share"]), (7, ["recall"]))
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+def test_channels_without_a_quota_count_down_to_the_deepest_metric(tmp_path: Path) -> None:
+    generators = {
+        "a": lists_in(tmp_path, "a", A),
+        "b": lists_in(tmp_path, "b", B),
+        "merged": {"type": "merge", "method": "rrf", "channels": {"a": None, "b": None}},
+    }
+    run = merged(tmp_path, generators=generators, funnel=[], k=1, metrics=["recall@3"])
+    plain = overall(run.what_if, change="as configured")
+    assert plain["recall"].unique().to_list() == [run.value("recall@3", "merged")]
+    assert overall(run.channels, merge="merged")["k"].to_list() == [3, 3]
 
 
 def test_slots_that_are_named_twice_are_tried_once(tmp_path: Path) -> None:

@@ -182,13 +182,22 @@ def test_what_failed_in_one_fold_is_in_none(
             tmp_path,
             split={"type": "rolling", "folds": 2, "test": "1d"},
             ground_truth={"relevant": "event = 'click'"},
-            generators={"first": {"type": "popularity"}, "broken": GENERATORS["broken"]},
+            generators={
+                "first": {"type": "popularity"},
+                "broken": GENERATORS["broken"],
+                "als": GENERATORS["als"],
+                "merged": {"type": "merge", "channels": {"first": 1, "als": 1}},
+            },
         )
     )
-    assert run.evaluation.generators == ("first",)
+    left = {"first", "als", "merged"}
     for table in ("summary", "per_query", "hits", "lost", "loss"):
-        assert getattr(run, table)["generator"].unique().to_list() == ["first"], table
-    assert set(run.manifest["lists"]) == {"first"}
+        assert set(getattr(run, table)["generator"]) == left, table
+    assert set(run.manifest["lists"]) == left
+    # The group of all generators was another one in the first fold.
+    assert run.channels["merge"].unique().to_list() == ["merged"]
+    assert run.overlap["merge"].unique().to_list() == ["merged"]
+    assert run.channels["fold"].n_unique() == 2
     assert run.verdict.failures[0].messages == ("generators.broken: not in this fold",)
 
 

@@ -223,25 +223,3 @@ def test_ties_and_merges_read_rows_below_the_end(tmp_path: Path, fits: list[str]
     second = evaluated(tmp_path, **sections)
     assert fits == ["popularity", "als"]
     assert equal(first, second)
-
-
-def test_gaps_in_ranks_lose_no_row(
-    tmp_path: Path, fits: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A plug-in may leave out seen items after it has numbered its list."""
-    plain = ALS.fit
-
-    class Gaps:
-        def __init__(self, fitted: Fitted) -> None:
-            self.fitted = fitted
-
-        def recommend(self, queries: pl.DataFrame, k: int) -> pl.LazyFrame:
-            return self.fitted.recommend(queries, k).with_columns(pl.col("rank") * 10)
-
-    monkeypatch.setattr(ALS, "fit", lambda self, train: Gaps(plain(self, train)))
-    sections: dict[str, Any] = {"generators": {"als": ALS_OF_TEST}, "k": 3, "metrics": ["recall"]}
-    first = evaluated(tmp_path, **sections)
-    second = evaluated(tmp_path, **sections)
-    assert fits == ["als"]
-    assert first.value("recall@3")
-    assert equal(first, second)
