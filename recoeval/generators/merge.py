@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import Field, GetJsonSchemaHandler, Strict, model_validator
+from pydantic import Field, GetJsonSchemaHandler, Strict, field_validator, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -74,7 +74,8 @@ class Channel(Component):
         """Returns the schema of the mapping or of the short forms."""
         whole = handler.resolve_ref_schema(handler(core_schema))
         about = whole.pop("description", "")
-        short = [{"type": "integer", "minimum": 1, "maximum": _DEEPEST}, {"type": "null"}]
+        number = {"type": "integer", "minimum": 1, "maximum": _DEEPEST}
+        short = [number, {"type": "null"}, {"const": False}]
         return {"anyOf": [whole, *short], "description": about}
 
 
@@ -104,7 +105,8 @@ class Merge(Generator):
     round_robin: one item each, there and back: A B C C B A A B C. weighted: by the sum of weight x
     normalised score. rrf: by the sum of weight / (constant + rank)."""
     channels: Annotated[dict[str, Channel], Field(min_length=1)]
-    """Whose lists are merged, by name: {als: 300, popularity: 100}. A number is a quota."""
+    """Whose lists are merged, by name: {als: 300, popularity: 100}. A number is a quota;
+    `als: false` removes a channel that was inherited."""
     total: Slots | None = None
     """Length of the merged list. Default: the sum of the quotas if all channels have one, else as
     long as is asked for. With weighted and rrf a channel without a quota takes part with as many
@@ -114,6 +116,14 @@ class Merge(Generator):
     take part, 1 if all are equal; rank: (n - rank + 1) / n, which needs no scores."""
     constant: Annotated[Number, Field(gt=0, le=1e100)] | None = None
     """Of rrf: how little the first ranks differ; default 60."""
+
+    @field_validator("channels", mode="before")
+    @classmethod
+    def _left(cls, channels: Any) -> Any:
+        """Leaves out what is `false`: a channel of an inherited merge that is removed."""
+        if not isinstance(channels, Mapping):
+            return channels
+        return {name: its for name, its in channels.items() if its is not False}
 
     @model_validator(mode="after")
     def _of_use(self) -> Merge:

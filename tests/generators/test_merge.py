@@ -240,20 +240,26 @@ class TestOptions:
         assert stored["channels"] == {"a": {}, "b": {"quota": 3}, "c": {"quota": 4}}
         assert Merge.model_validate(stored) == merge
 
-    @pytest.mark.parametrize("value", [0, -1, 10**6 + 1, 10**40, 2.5, "many", True, False, [3]])
+    @pytest.mark.parametrize("value", [0, -1, 10**6 + 1, 10**40, 2.5, "many", True, [3]])
     def test_no_quota(self, value):
         with pytest.raises(ValidationError, match="expected nothing, a quota"):
             Merge.model_validate({"channels": {"a": value}})
 
     def test_what_is_said_of_no_quota(self):
         with pytest.raises(ValidationError) as caught:
-            Merge.model_validate({"channels": {"a": False}})
+            Merge.model_validate({"channels": {"a": True}})
         (problem,) = caught.value.errors()
         assert str(problem["ctx"]["error"]) == (
             "expected nothing, a quota (an integer >= 1 and <= 1000000) or "
-            "{quota: , weight: , priority: }, got false"
+            "{quota: , weight: , priority: }, got true"
         )
         assert problem["loc"] == ("channels", "a")
+
+    def test_false_removes_a_channel(self):
+        channels = {"a": 5, "b": False, "c": None}
+        assert list(Merge.model_validate({"channels": channels}).channels) == ["a", "c"]
+        with pytest.raises(ValidationError, match="at least 1 item"):
+            Merge.model_validate({"channels": {"a": False}})
 
     @pytest.mark.parametrize(
         ("value", "shown"),
@@ -319,6 +325,7 @@ class TestOptions:
         assert channel["anyOf"][1:] == [
             {"type": "integer", "minimum": 1, "maximum": 1_000_000},
             {"type": "null"},
+            {"const": False},
         ]
         assert set(channel["anyOf"][0]["properties"]) == set(Channel.model_fields)
         assert channel["anyOf"][0]["additionalProperties"] is False

@@ -79,6 +79,7 @@ def test_other_ranks_are_refused(ranks: tuple[int, ...], k: int, examples: str) 
         list_block(Given(frame(rows)), QUERIES, k)
     count = examples.count("(")
     assert str(caught.value) == (
-        f"lists of {count} {'query' if count == 1 else 'queries'} with ranks other than 1, 2, 3 ... {k}, e.g. query, rank "
-        f"{examples}: number what is listed without gaps or repetitions"
+        f"lists of {count} {'query' if count == 1 else 'queries'} with ranks other than "
+        f"1, 2, 3 ... {k}, e.g. query, rank {examples}: "
+        "number what is listed without gaps or repetitions"
     )
