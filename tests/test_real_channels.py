@@ -14,19 +14,6 @@ import pytest
 import recoeval as rv
 
 
-@pytest.fixture(scope="module")
-def six_channels(
-    real_data: Path, repository: Path, tmp_path_factory: pytest.TempPathFactory
-) -> rv.Run:
-    """A run of six channels, two merges of them and a funnel."""
-    with pytest.MonkeyPatch.context() as environ:
-        environ.setenv("RECOEVAL_KUAIRAND", str(real_data / "kuairand_demo"))
-        return rv.run(
-            repository / "configs" / "kuairand-channels.yaml",
-            set={"output.path": str(tmp_path_factory.mktemp("channels"))},
-        )
-
-
 def shapley_by_permutations(found: Mapping[str, set[Any]], sizes: Mapping[Any, int]) -> list[float]:
     """Returns each channel's mean marginal recall over all orders of the channels.
 
@@ -53,8 +40,7 @@ def groups_of(table: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
             yield str(merge), rows
 
 
-def test_six_channels_by_brute_force(six_channels: rv.Run) -> None:
-    run = six_channels
+def contributions_are_those_of_brute_force(run: rv.Run) -> None:
     sizes = dict(run.per_query.filter(generator="als").select("query_id", "relevant").iter_rows())
     ranks = {
         name: dict(zip(own.select("query_id", "item_id").iter_rows(), own["rank"], strict=True))
@@ -80,18 +66,18 @@ def test_six_channels_by_brute_force(six_channels: rv.Run) -> None:
         assert own["exclusive_hits"].to_list() == [len(pairs) for pairs in alone]
         lost = [sum(1 / sizes[query] for query, _ in pairs) / len(sizes) for pairs in alone]
         assert own["leave_one_out"].to_list() == pytest.approx(lost, abs=1e-12)
-    assert names == ["merged", "fused", "all@10", "all@50", "all@100"]
+    assert names == ["merged", "fused", "all@10", "all@50", "all@100", "all@500"]
 
 
-def test_shares_add_up_in_every_bucket(six_channels: rv.Run) -> None:
-    for _, rows in groups_of(six_channels.channels):
+def shares_add_up_in_every_bucket(run: rv.Run) -> None:
+    for _, rows in groups_of(run.channels):
         for _, own in rows.group_by("bucket_by", "bucket"):
             assert own.height == 6
             assert own["shapley"].sum() == pytest.approx(own["union_recall"][0], abs=1e-12)
 
 
-def test_the_funnel_of_six_channels(six_channels: rv.Run) -> None:
-    funnel = six_channels.funnel
+def the_funnel_loses_no_pair(run: rv.Run) -> None:
+    funnel = run.funnel
     overall = funnel.filter(bucket_by="all", channel="all")
     assert overall.select("stage", "generator", "k").rows() == [
         ("recall", "merged", 500),
@@ -103,24 +89,38 @@ def test_the_funnel_of_six_channels(six_channels: rv.Run) -> None:
     )
     assert (ends["lost"] + ends["survived"]).equals(ends["relevant"])
     survived = [
-        six_channels.hits.filter(pl.col("generator") == name, pl.col("rank") <= k).height
+        run.hits.filter(pl.col("generator") == name, pl.col("rank") <= k).height
         for _, name, k in overall.select("stage", "generator", "k").iter_rows()
     ]
     # A rerank has no item that the merge lacks.
     assert overall["survived"].to_list() == survived
     assert overall["inserted"].to_list() == [0, 0, 0]
-    recall = six_channels.value("recall@50", "ranked")
+    recall = run.value("recall@50", "ranked")
     assert overall["recall"][1] == pytest.approx(recall, abs=1e-12)
 
 
-def test_what_if_of_six_channels(six_channels: rv.Run) -> None:
-    table = six_channels.what_if.filter(bucket_by="all", merge="merged")
+def more_slots_are_more_slots(run: rv.Run) -> None:
+    table = run.what_if.filter(bucket_by="all", merge="merged")
     changes = ["as configured", "dropped", "+50", "+100", "+200"]
     assert table["change"].unique(maintain_order=True).to_list() == changes
-    plain = six_channels.hits.filter(generator="merged")
+    plain = run.hits.filter(generator="merged")
     assert table.filter(change="as configured")["hits"].unique().to_list() == [plain.height]
     for _, own in table.group_by("generator"):
         slots = dict(own.select("change", "slots").iter_rows())
         order = ["dropped", "as configured", "+50", "+100", "+200"]
         assert [slots[change] for change in order] == sorted(slots.values())
         assert own.filter(change="as configured")["delta"].to_list() == [0]
+
+
+def test_six_channels(
+    real_data: Path, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One run of six channels, two merges of them and a funnel, looked at from all sides."""
+    monkeypatch.setenv("RECOEVAL_KUAIRAND", str(real_data / "kuairand_demo"))
+    # Hits are kept as deep as the deepest quota.
+    sets = {"output.path": str(tmp_path), "k": [10, 50, 100, 500]}
+    run = rv.run(repository / "configs" / "kuairand-channels.yaml", set=sets)
+    contributions_are_those_of_brute_force(run)
+    shares_add_up_in_every_bucket(run)
+    the_funnel_loses_no_pair(run)
+    more_slots_are_more_slots(run)

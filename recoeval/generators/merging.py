@@ -84,6 +84,7 @@ def merge_lists(lists: Mapping[str, pl.DataFrame], merge: Merge, k: int) -> Merg
         Condorcet and individual rank learning methods, SIGIR 2009.
 
     Example:
+        >>> from recoeval.generators.merge import Merge
         >>> def ranked(*items):
         ...     rows = {"query_id": "q", "item_id": items, "rank": range(1, len(items) + 1)}
         ...     return pl.DataFrame(rows).with_columns(score=1.0 / pl.col("rank"))

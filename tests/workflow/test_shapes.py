@@ -20,7 +20,7 @@ from tests.workflow.test_store import finished
 
 DAMAGE = (None, {"x": 1})
 # What the report does not read.
-UNREAD = ("host", "inputs", "versions")
+UNREAD = ("host", "inputs", "versions", "reused", "failures")
 
 
 def refused(path: Path) -> str:
