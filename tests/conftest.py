@@ -12,9 +12,8 @@ from hypothesis import settings
 from tests.store import Bucket, moto_server, use_store
 
 # No deadlines: the first call of a kernel pays for imports and threads. In CI the examples are
-# the same every time, so that a red build can be repeated.
+# the same every time, so that a red build can be repeated: more of them would tell little more.
 settings.register_profile("local", deadline=None)
-# In CI every run has the same examples: fewer of them take less time, and others are tried elsewhere.
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=60)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
