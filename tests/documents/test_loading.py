@@ -301,7 +301,7 @@ def paths(data: object) -> Iterator[tuple[str | int, ...]]:
         yield from ((key, *rest) for rest in below)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
 @given(mappings, st.sampled_from([Toy, Config]))
 def test_any_mapping_gives_a_model_or_problems(data: dict[str, Any], model: type[Any]) -> None:
     try:

@@ -348,7 +348,7 @@ MORE = "- |: |a: |\n  |<<: |&a |*a|!!str |!!int |---\n|...\n|${X}|f(a, |\\U|ffff
 snippets = st.lists(st.sampled_from([*SIGNS, *MORE.split("|")]), max_size=40).map("".join)
 
 
-@settings(max_examples=200)
+@settings(max_examples=500)
 @given(snippets | st.text(max_size=60))
 @example("%YAML 1." + "9" * 5000 + "\n---\na")
 @example("%TAG ! tag:x,2000:\n---\n!a b")

@@ -4,7 +4,7 @@ from itertools import product, zip_longest
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -68,7 +68,6 @@ def frames(lists):
     }
 
 
-@settings(max_examples=50)
 @given(inputs())
 def test_equal_to_the_oracle(given_):
     merge, lists, k = given_
@@ -83,7 +82,6 @@ def test_equal_to_the_oracle(given_):
     assert merged.duplicates == duplicates
 
 
-@settings(max_examples=50)
 @given(inputs())
 def test_distinct_ranked_and_within_the_budget(given_):
     merge, lists, k = given_
@@ -98,7 +96,6 @@ def test_distinct_ranked_and_within_the_budget(given_):
             assert all(slots.get(name, 0) <= (quota or k) for name, quota in merge.quotas.items())
 
 
-@settings(max_examples=50)
 @given(inputs())
 def test_reading_deeper_changes_nothing(given_):
     merge, lists, k = given_
